@@ -1,0 +1,164 @@
+"""`compaction export`: the compacted result, written to a file or to standard output."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tui.cli_options import (
+    Settings,
+    json_option,
+    policy_options,
+    reading_options,
+    session_argument,
+    strict_option,
+    summary_options,
+)
+from tui.cli_output import Printer, count, note, print_json, share
+
+if TYPE_CHECKING:
+    from compaction.compacting import Compacted
+    from compaction.findings import Finding
+
+
+@click.command(short_help="The compacted result ('-' is standard output).")
+@session_argument
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    required=True,
+    help="The file to write, or - for standard output; never the session itself.",
+)
+@click.option(
+    "--format",
+    "out_format",
+    metavar="FORMAT",
+    help="Write in this format; the default is the one the session came in.",
+)
+@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@reading_options
+@policy_options
+@summary_options
+@strict_option
+@json_option
+def export(
+    output: str,
+    out_format: str | None,
+    force: bool,
+    strict: bool,
+    as_json: bool,
+    **given: Any,
+) -> int:
+    """Write the compacted session: complete, or not at all.
+
+    Head and recent messages are written exactly as they were read. A summary that cannot be made
+    is exit code 3, and nothing is written.
+
+    \b
+    --json prints the object of `plan --json` with tokens.after, "summary": {"text",
+    "role", "tokens", "summarizer"} | null and "output": {"path", "format", "bytes"}.
+    """
+    from tui.cli_work import compacted, load_session, placed, planned
+
+    if output == "-" and as_json:
+        raise click.UsageError("--json and -o - both want standard output; name a file with -o.")
+    settings = Settings.of(given)
+    session = load_session(settings)
+    if out_format is not None:
+        from compaction.formats import format_named
+
+        format_named(out_format)
+    result = compacted(planned(session, settings), settings)
+    problem = _not_made(result, strict=strict)
+    if problem:
+        note(f"compaction: {problem} Nothing was written.")
+        return 3
+    if output == "-":
+        written, findings = _to_stdout(result, out_format)
+        path, name = "-", out_format or session.format
+    else:
+        from compaction.export import save
+
+        saved = save(result, output, out_format, force=force)
+        written, findings, path, name = saved.bytes, saved.findings, saved.path, saved.format
+    for finding in (*result.findings, *_new(findings, result.findings)):
+        note(f"{finding.level}: {placed(finding)}")
+    _tell_done(result, str(path), name, written)
+    if as_json:
+        print_json(_document(result, str(path), name, written, findings))
+    return 0
+
+
+def _not_made(result: Compacted, *, strict: bool) -> str:
+    """Why there is nothing to write, "" when there is."""
+    if result.plan.compacts and not result.made:
+        return f"the summary could not be used: {_ended(result.failure)}"
+    if strict and result.over_budget:
+        over = result.tokens_after - result.plan.budget
+        return (
+            f"the result has {result.tokens_after:,} tokens, {over:,} over the budget of "
+            f"{result.plan.budget:,} (--strict). {result.plan.unreachable}".rstrip()
+        )
+    return ""
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
+
+
+def _new(findings: tuple[Finding, ...], told: tuple[Finding, ...]) -> list[Finding]:
+    return [finding for finding in findings if finding not in told]
+
+
+def _to_stdout(result: Compacted, name: str | None) -> tuple[int, tuple[Finding, ...]]:
+    """Print the result: its exact bytes, or made harmless when they would reach a terminal."""
+    from compaction.export import render_bytes
+
+    data, findings = render_bytes(result, name)
+    if sys.stdout.isatty():
+        Printer.standard().text(data.decode("utf-8", "replace").rstrip("\n"))
+        note("shown with control characters made visible; pipe it or name a file for the bytes.")
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    return len(data), findings
+
+
+def _tell_done(result: Compacted, path: str, name: str, written: int) -> None:
+    where = "to standard output" if path == "-" else path
+    messages = count(len(result.messages), "message")
+    if not result.made:
+        note(f"wrote {where}: {messages}, nothing compacted: {result.plan.reason}")
+        return
+    saved = share(result.tokens_before - result.tokens_after, result.tokens_before)
+    note(
+        f"wrote {where}: {messages}, {result.tokens_before:,} -> {result.tokens_after:,} tokens "
+        f"(saves {saved}), {written:,} bytes of {name}."
+    )
+
+
+def _document(
+    result: Compacted, path: str, name: str, written: int, findings: tuple[Finding, ...]
+) -> dict[str, Any]:
+    """The object of `plan --json`, completed with what was made and written."""
+    document: dict[str, Any] = result.plan.as_json()
+    document["tokens"]["after"] = result.tokens_after
+    told = [*result.findings, *_new(findings, result.findings)]
+    document["findings"] = [finding.as_json() for finding in told]
+    made = result.summary
+    document["summary"] = (
+        None
+        if made is None
+        else {
+            "text": made.text,
+            "role": made.role,
+            "tokens": made.tokens,
+            "summarizer": made.summarizer,
+        }
+    )
+    document["output"] = {"path": path, "format": name, "bytes": written}
+    return document
