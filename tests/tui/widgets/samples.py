@@ -1,0 +1,186 @@
+"""Small values for the widgets to show: what they read of a plan, of counts and of groups."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from compaction.messages import (
+    Message,
+    Session,
+    Source,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    message,
+)
+
+
+@dataclass
+class FakeCounts:
+    """What the widgets read of `compaction.tokens.Counts`."""
+
+    tokens: array[int]
+    exact: bool = True
+    done: int = 0
+    overhead: int = 0
+    prefix: array[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.prefix = array("q", accumulate(self.tokens, initial=0))
+
+
+@dataclass
+class FakePlan:
+    """What the widgets read of `compaction.planning.Plan`; `asked` counts calls of `region`."""
+
+    counts: FakeCounts
+    head_end: int
+    cut: int
+    budget: int
+    kept: tuple[int, ...] = ()
+    compacts: bool = True
+    summary_estimate: int = 1214
+    reason: str = ""
+    asked: int = 0
+
+    @property
+    def n(self) -> int:
+        return len(self.counts.tokens)
+
+    @property
+    def overhead(self) -> int:
+        return self.counts.overhead
+
+    def region(self, index: int) -> str:
+        self.asked += 1
+        if index < self.head_end:
+            return "head"
+        if not self.compacts or index >= self.cut:
+            return "recent"
+        return "kept" if index in self.kept else "summarized"
+
+    def _between(self, first: int, end: int) -> int:
+        return self.counts.prefix[end] - self.counts.prefix[first]
+
+    @property
+    def tokens_head(self) -> int:
+        return self._between(0, self.head_end)
+
+    @property
+    def tokens_kept(self) -> int:
+        return sum(self.counts.tokens[index] for index in self.kept)
+
+    @property
+    def tokens_summarized(self) -> int:
+        cut = self.cut if self.compacts else self.head_end
+        return self._between(self.head_end, cut) - self.tokens_kept
+
+    @property
+    def tokens_recent(self) -> int:
+        return self._between(self.cut if self.compacts else self.head_end, self.n)
+
+
+class FakeGroups:
+    """Rails from runs of (call, its results)."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._rails: dict[int, str] = {}
+        for index, one in enumerate(messages):
+            if one.role != "tool":
+                continue
+            self._rails.setdefault(index - 1, "first")
+            last = index + 1 == len(messages) or messages[index + 1].role != "tool"
+            self._rails[index] = "last" if last else "middle"
+
+    def rail(self, index: int) -> str:
+        return self._rails.get(index, "")
+
+
+def session_of(messages: Sequence[Message]) -> Session:
+    """A session in memory."""
+    return Session(Source(b"", "sample.jsonl"), "claude-code", tuple(messages), "refactor-auth")
+
+
+_SAID = [
+    "I'll start by reading the session module to see where the login code is.",
+    "The session object is created in three places; I will move them one at a time.",
+    "Understood. I'll leave migrations/ alone and only touch src/auth.",
+    "A 403 here means the CSRF token is missing in the fixture.",
+]
+_ASKED = [
+    "Please move the login code into src/auth/login.py and keep the public API.",
+    "Never touch the migrations folder.",
+    "Now the integration test fails with a 403, have a look.",
+]
+_RESULTS = [
+    "import os\nimport sys\nfrom flask import session\n\ndef login(user): ...",
+    "src/auth/views.py:14: @login_required\nsrc/auth/views.py:88: @login_required",
+    "212 passed, 3 failed in 41.20s\nFAILED tests/test_login.py::test_login_redirect",
+]
+_TOOLS = ["read_file", "grep", "run_tests"]
+_SIZES = [212, 1840, 8412, 2204, 640, 15210, 96, 1320, 420, 9120, 88, 2210, 6105, 3110, 980]
+
+
+def conversation(n: int) -> tuple[Session, FakeCounts, FakeGroups]:
+    """A believable agent session of `n` messages."""
+    messages = [message("system", "You are a careful coding agent. Work in small steps.")]
+    while len(messages) < n:
+        step = len(messages)
+        if step % 7 == 1:
+            messages.append(message("user", _ASKED[step // 7 % 3]))
+        elif step % 7 in {2, 5}:
+            call = f"call_{step}"
+            which = step % 3
+            messages.append(
+                message(
+                    "assistant",
+                    [
+                        Thinking("Where is it used? Let me look before I change it."),
+                        Text(_SAID[step % 4]),
+                        ToolCall(call, _TOOLS[which], '{"path": "src/auth/session.py", "n": 40}'),
+                        ToolCall(call + "b", "grep", '{"pattern": "login_required"}'),
+                    ],
+                )
+            )
+            for suffix in ("", "b"):
+                result = ToolResult(
+                    call + suffix,
+                    (Text(_RESULTS[(which + len(suffix)) % 3]),),
+                    name=_TOOLS[(which + len(suffix)) % 3],
+                )
+                messages.append(message("tool", [result]))
+        else:
+            messages.append(message("assistant", _SAID[step % 4]))
+    messages = messages[:n]
+    tokens = array("q", [3102, *(_SIZES[i % len(_SIZES)] for i in range(1, n))])
+    return session_of(messages), FakeCounts(tokens), FakeGroups(messages)
+
+
+HOSTILE = [
+    "[/red] [bold]x[/] [@click=app.quit]quit[/]",
+    "[b",
+    "\x1b[31mred\x1b[0m \x1b]52;c;aGk=\x07clip \x9b2J",
+    "abc\u202etxt.exe\u2066 \u200f",
+    "日本語のとても長いメッセージです。" * 8,
+    "👨\u200d👩\u200d👧 family ❤\ufe0f 👍🏽 " * 10,
+    "one\rtwo\r\nthree\nfour\tfive",
+    "lone \ud800 surrogate \x00\x08\x7f",
+    "e\u0301\u0301\u0301\u0301 combining",
+    "<|endoftext|> {{ template }} $head %s",
+]
+
+
+def hostile() -> tuple[Session, FakeCounts, FakeGroups]:
+    """Every kind of text that a careless list would obey."""
+    messages = [message("system", HOSTILE[0])]
+    for text in HOSTILE:
+        messages.append(message("[/role]", text, name="[b"))
+        messages.append(
+            message("tool", [ToolResult("c", (Text(text),), name="\x1b]0;owned\x07[tool")])
+        )
+    counts = FakeCounts(array("q", [10 + i for i in range(len(messages))]))
+    return session_of(messages), counts, FakeGroups(messages)

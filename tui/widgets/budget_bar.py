@@ -1,0 +1,277 @@
+"""Two bars on one scale: the session as it is, and what a plan would make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui.widgets.looks import (
+    COMPONENTS,
+    REGIONS,
+    Palette,
+    Tinted,
+    counted,
+    css,
+    fit,
+    left_block,
+    right,
+    short,
+)
+
+if TYPE_CHECKING:
+    from compaction.planning import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One segment of a bar: tokens in the colour of a region ("" is neither region)."""
+
+    region: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class BarFigures:
+    """The numbers behind both bars. `estimated`: the summary is not made yet."""
+
+    before: tuple[Piece, ...]
+    after: tuple[Piece, ...]
+    budget: int
+    compacts: bool
+    estimated: bool
+
+    @property
+    def total_before(self) -> int:
+        """Tokens of the whole list now."""
+        return sum(piece.tokens for piece in self.before)
+
+    @property
+    def total_after(self) -> int:
+        """Tokens of the compacted list."""
+        return sum(piece.tokens for piece in self.after)
+
+    @property
+    def scale(self) -> int:
+        """What the full width of a bar stands for."""
+        return max(self.total_before, self.total_after, self.budget, 1)
+
+
+def figures(plan: Plan, summary_tokens: int | None = None) -> BarFigures:
+    """The figures of `plan`; `summary_tokens` is the real summary's size once it is made."""
+    head = Piece("head", plan.tokens_head)
+    overhead = Piece("", plan.overhead)
+    recent = Piece("recent", plan.tokens_recent)
+    kept = Piece("kept", plan.tokens_kept)
+    before = (overhead, head, Piece("summarized", plan.tokens_summarized), kept, recent)
+    if not plan.compacts:
+        return BarFigures(before, before, plan.budget, compacts=False, estimated=False)
+    made = plan.summary_estimate if summary_tokens is None else summary_tokens
+    after = (overhead, head, Piece("summarized", made), kept, recent)
+    return BarFigures(
+        before, after, plan.budget, compacts=True, estimated=summary_tokens is None
+    )
+
+
+class BudgetBars(Tinted, Widget):
+    """`before` and `after` as bars, with totals at the right and a legend below.
+
+    Three lines; with a height of 2 the legend goes. The part of a bar past the budget is
+    hatched, so that being over is seen without reading.
+    """
+
+    DEFAULT_CSS = css("BudgetBars") + """
+    BudgetBars { height: 3; background: transparent; }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - the name Textual gives it
+        classes: str | None = None,
+        disabled: bool = False,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
+        self._plan: Plan | None = None
+        self._figures: BarFigures | None = None
+
+    def show(self, plan: Plan | None, summary_tokens: int | None = None) -> None:
+        """Show a plan; `summary_tokens` is the real summary's size, None for its estimate."""
+        self._plan = plan
+        self._figures = None if plan is None else figures(plan, summary_tokens)
+        self.refresh()
+
+    @property
+    def shown(self) -> BarFigures | None:
+        """The figures on the screen."""
+        return self._figures
+
+    # ------------------------------------------------------------------------------ drawing
+
+    def render_line(self, y: int) -> Strip:
+        palette = self.palette
+        width = self.size.width
+        shown = self._figures
+        if shown is None or y > 2:
+            strip = Strip([])
+        elif y == 2:
+            strip = self._legend(shown, width, palette)
+        else:
+            strip = self._bar_line(shown, y == 1, width, palette)
+        return strip.adjust_cell_length(width, palette.text)
+
+    def _bar_line(self, shown: BarFigures, after: bool, width: int, palette: Palette) -> Strip:
+        label = 8 if width >= 50 else 2
+        verdict = self._verdict(shown, after, width, palette)
+        side = max(
+            sum(cell_len(part.text) for part in self._verdict(shown, which, width, palette))
+            for which in (False, True)
+        )
+        track = max(4, width - label - side - 1)
+        name = ("after" if after else "before") if label > 2 else ("a" if after else "b")
+        pieces = shown.after if after else shown.before
+        segments = [Segment(fit(name, label), palette.muted)]
+        segments.extend(bar_cells(pieces, shown, track, palette, after=after))
+        segments.append(Segment(" ", palette.text))
+        segments.extend(verdict)
+        return Strip(segments)
+
+    def _verdict(
+        self, shown: BarFigures, after: bool, width: int, palette: Palette
+    ) -> list[Segment]:
+        """What stands at the right of a bar: its total, and what that means."""
+        guess = "~" if after and shown.estimated else ""
+        total = shown.total_after if after else shown.total_before
+        bold = Style(bold=True)
+        segments = [Segment(right(guess + short(total), 8), palette.text + bold)]
+        over = total - shown.budget
+        room = width >= 70
+        if over > 0:
+            text = f"over by {short(over)}" if room else f"+{short(over)}"
+            segments.append(Segment("  " + fit(text, 15 if room else 7), palette.error + bold))
+        elif after and shown.compacts:
+            saved = 1 - total / max(1, shown.total_before)
+            text = f"saves {guess}{saved:.0%}" if room else f"−{saved:.0%}"
+            segments.append(
+                Segment("  " + fit(text.replace("%", " %"), 15 if room else 7), palette.text)
+            )
+        else:
+            text = ("nothing to do" if after else f"{short(-over)} free") if room else "fits"
+            segments.append(Segment("  " + fit(text, 15 if room else 7), palette.muted))
+        return segments
+
+    def _legend(self, shown: BarFigures, width: int, palette: Palette) -> Strip:
+        plan = self._plan
+        assert plan is not None
+        label = 8 if width >= 50 else 2
+        long = width >= 90
+        summarized = plan.cut - plan.head_end - len(plan.kept) if plan.compacts else 0
+        recent = plan.n - (plan.cut if plan.compacts else plan.head_end)
+        sums = {piece.region: piece.tokens for piece in shown.before}
+        made = {piece.region: piece.tokens for piece in shown.after}
+        entries = [
+            ("head", "head", plan.head_end, sums["head"]),
+            ("summarized", "summarized", summarized, sums["summarized"]),
+            ("kept", "pinned", len(plan.kept), sums["kept"]),
+            ("recent", "recent", recent, sums["recent"]),
+        ]
+        segments = [Segment(" " * label, palette.text)]
+        for region, word, messages, tokens in entries:
+            if not messages and region in {"kept", "summarized"}:
+                continue
+            look = REGIONS[region]
+            number = f" {messages:,}" if width >= 64 else ""
+            segments.append(Segment(look.glyph + look.letter, palette.regions[region]))
+            segments.append(Segment(f" {word if long else word[:6]}{number}", palette.text))
+            text = f" {short(tokens)}"
+            if region == "summarized":
+                text += f" → {'~' if shown.estimated else ''}{short(made[region])}"
+            segments.append(Segment(text + ("   " if long else "  "), palette.muted))
+        if sums[""]:
+            segments.append(Segment(f"▌ overhead {short(sums[''])}   ", palette.muted))
+        if not plan.compacts and plan.reason and width >= 64:
+            segments.append(Segment(plan.reason, palette.muted))
+        elif long:
+            segments.append(
+                Segment(f"{counted(summarized, 'message')} become one summary", palette.faint)
+            )
+        return Strip(segments)
+
+
+def bar_cells(
+    pieces: Sequence[Piece],
+    shown: BarFigures,
+    width: int,
+    palette: Palette,
+    *,
+    after: bool,
+) -> list[Segment]:
+    """A bar of `width` cells: the pieces edge to edge, what is free dotted, the budget marked.
+
+    Edges fall on eighths of a cell; a piece that holds anything is at least an eighth wide.
+    """
+    unit = width * 8 / shown.scale
+    edges: list[tuple[int, Style]] = []
+    at = 0.0
+    end = 0
+    for piece in pieces:
+        if piece.tokens <= 0:
+            continue
+        at += piece.tokens * unit
+        end = min(width * 8, max(round(at), end + 2))
+        edges.append((end, palette.regions.get(piece.region, palette.faint)))
+    mark = min(width - 1, int(shown.budget * unit) // 8)
+    total = shown.total_after if after else shown.total_before
+    over = total > shown.budget
+    segments: list[Segment] = []
+    for cell in range(width):
+        char, style = _cell(cell * 8, edges, palette)
+        if cell == mark and shown.budget < shown.scale:
+            inside = char not in " ·"
+            char = "▏" if not inside else "┃"
+            style = palette.text + (Style(bgcolor=style.color) if inside else Style())
+        elif over and cell > mark and char == "█":
+            char = "▒"
+        segments.append(Segment(char, style))
+    if after:
+        _write_budget(segments, mark, end // 8 + 1, shown, palette)
+    return segments
+
+
+def _cell(start: int, edges: Sequence[tuple[int, Style]], palette: Palette) -> tuple[str, Style]:
+    """The cell that begins at `start` eighths: full, an edge between two pieces, or free."""
+    for place, (end, style) in enumerate(edges):
+        if end <= start:
+            continue
+        if end >= start + 8:
+            return "█", style
+        beyond = edges[place + 1][1] if place + 1 < len(edges) else None
+        ground = Style(bgcolor=beyond.color) if beyond is not None else Style()
+        return left_block(end - start), style + ground
+    return "·", palette.faint
+
+
+def _write_budget(
+    segments: list[Segment], mark: int, used: int, shown: BarFigures, palette: Palette
+) -> None:
+    """Say what the mark is, and how much is free, where the bar leaves room for it."""
+    free = shown.budget - shown.total_after
+    if free > 0:
+        _write(segments, used + 1, mark - 1, f" {short(free)} free ", palette.muted)
+    _write(segments, mark + 1, len(segments), f"budget {short(shown.budget)}", palette.muted)
+
+
+def _write(segments: list[Segment], start: int, end: int, text: str, style: Style) -> None:
+    """Put `text` over the free cells from `start`, when all of it fits before `end`."""
+    if start + len(text) > end or any(cell.text != "·" for cell in segments[start:end]):
+        return
+    for offset, char in enumerate(text):
+        segments[start + offset] = Segment(char, style)

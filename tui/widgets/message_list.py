@@ -1,0 +1,436 @@
+"""The list of messages: one line each, coloured by region, with the boundary drawn between.
+
+A region is asked of the plan when a row is drawn, and only then: a new plan refreshes the
+visible rows and touches no other.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message as Event
+from textual.strip import Strip
+
+from compaction.messages import Message, Session
+from tui.widgets.line_list import LineList
+from tui.widgets.looks import Palette, counted, grouped, short
+from tui.widgets.message_row import Row, columns_for, first_line, paint_row, rule
+
+if TYPE_CHECKING:
+    from compaction.groups import Groups
+    from compaction.planning import Plan
+
+    from compaction.tokens import Counts
+
+
+class MessageList(LineList):
+    """Every message of a session (or those a filter leaves), one line each.
+
+    Items are positions in the shown rows; events and properties speak of message indexes.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("b", "boundary_here", "Boundary here", id="list.boundary", show=False),
+    ]
+
+    @dataclass
+    class Selected(Event):
+        """The cursor stands on another message."""
+
+        list: MessageList
+        index: int
+
+        @property
+        def control(self) -> MessageList:
+            """The list it happened in."""
+            return self.list
+
+        def can_replace(self, message: Event) -> bool:
+            """Only the newest place matters."""
+            return isinstance(message, MessageList.Selected)
+
+    @dataclass
+    class Activated(Event):
+        """A message was opened with Enter or a double click."""
+
+        list: MessageList
+        index: int
+
+        @property
+        def control(self) -> MessageList:
+            """The list it happened in."""
+            return self.list
+
+    @dataclass
+    class BoundaryMoved(Event):
+        """The boundary was put before the message `cut`: it would be the first recent one."""
+
+        list: MessageList
+        cut: int
+
+        @property
+        def control(self) -> MessageList:
+            """The list it happened in."""
+            return self.list
+
+        def can_replace(self, message: Event) -> bool:
+            """While it is dragged only the newest place matters."""
+            return isinstance(message, MessageList.BoundaryMoved)
+
+    @dataclass
+    class Viewed(Event):
+        """Other messages are on the screen: `first` to `last`, both included."""
+
+        list: MessageList
+        first: int
+        last: int
+
+        @property
+        def control(self) -> MessageList:
+            """The list it happened in."""
+            return self.list
+
+        def can_replace(self, message: Event) -> bool:
+            """Only what is on the screen now matters."""
+            return isinstance(message, MessageList.Viewed)
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - the name Textual gives it
+        classes: str | None = None,
+        disabled: bool = False,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
+        self._messages: Sequence[Message] = ()
+        self._counts: Counts | None = None
+        self._plan: Plan | None = None
+        self._groups: Groups | None = None
+        self._rows: array[int] | None = None
+        self._boundary: int | None = None
+        self._summary_tokens: int | None = None
+        self._needle = ""
+        self._hits: Sequence[int] = ()
+        self._largest = 0
+        self._dragging = False
+        self._hovering = False
+        self._last_cut: int | None = None
+        self._viewed = (-1, -1)
+
+    # --------------------------------------------------------------------------------- data
+
+    def show(
+        self,
+        session: Session,
+        counts: Counts | None = None,
+        plan: Plan | None = None,
+        groups: Groups | None = None,
+        *,
+        keep_place: bool = False,
+    ) -> None:
+        """Show a session. `keep_place` leaves cursor and view alone, for a session that grew."""
+        self._messages = session.messages
+        self._plan, self._groups = plan, groups
+        self._set_counts(counts)
+        if not keep_place:
+            self._rows = None
+            self._needle, self._hits = "", ()
+            self._cursor = 0
+            self._summary_tokens = None
+        self._strips.clear()
+        self._boundary = self._find_boundary()
+        self.items_changed()
+        if not keep_place:
+            self.scroll_to(y=0, animate=False)
+        self._tell_view()
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan that colours the rows. Setting it redraws what is visible and no more."""
+        return self._plan
+
+    @plan.setter
+    def plan(self, plan: Plan | None) -> None:
+        top = self._first_visible()
+        line = self.line_of(top)
+        lines = self.line_count
+        self._plan = plan
+        self._boundary = self._find_boundary()
+        if self.line_count != lines:
+            self.items_changed()
+        moved = self.line_of(top) - line
+        if moved and self.scroll_offset.y and not self._dragging:
+            # The boundary line passed above the view: what is read stays where it is.
+            self.scroll_to(y=self.scroll_offset.y + moved, animate=False)
+        self.refresh()
+
+    @property
+    def counts(self) -> Counts | None:
+        """Token counts of the messages; setting them redraws what is visible."""
+        return self._counts
+
+    @counts.setter
+    def counts(self, counts: Counts | None) -> None:
+        self._set_counts(counts)
+        self.refresh()
+
+    def _set_counts(self, counts: Counts | None) -> None:
+        self._counts = counts
+        self._largest = max(counts.tokens, default=0) if counts is not None else 0
+
+    @property
+    def summary_tokens(self) -> int | None:
+        """Tokens of the summary that was really made; None while only its estimate is known."""
+        return self._summary_tokens
+
+    @summary_tokens.setter
+    def summary_tokens(self, tokens: int | None) -> None:
+        self._summary_tokens = tokens
+        self.refresh()
+
+    @property
+    def rows(self) -> array[int] | None:
+        """Indexes of the messages a filter leaves, ascending; None shows all."""
+        return self._rows
+
+    @rows.setter
+    def rows(self, rows: array[int] | None) -> None:
+        index = self.cursor_message
+        self._rows = rows
+        self._boundary = self._find_boundary()
+        self.items_changed()
+        if index is not None:
+            self.select(index, notify=False)
+            if self.cursor_message != index and self.item_count:
+                self.cursor_moved()
+        self._tell_view()
+
+    def set_search(self, needle: str, hits: Sequence[int] = ()) -> None:
+        """Mark `needle` in the rows; `hits` are the indexes of the messages that hold it."""
+        self._needle, self._hits = needle, hits
+        self.refresh()
+
+    # ------------------------------------------------------------------------------- places
+
+    @property
+    def cursor_message(self) -> int | None:
+        """Index of the message under the cursor; None in an empty list."""
+        return self._message(self._cursor) if self.item_count else None
+
+    def select(self, index: int, *, notify: bool = True) -> None:
+        """Put the cursor on the message `index`, or on the nearest one that is shown."""
+        item = self._item(index)
+        if item == self.item_count or (
+            item and self._message(item) - index > index - self._message(item - 1)
+        ):
+            item -= 1
+        self.move_cursor(item, notify=notify, centre=True)
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """The first and last message on the screen, both included; (-1, -1) when empty."""
+        if not self.item_count:
+            return (-1, -1)
+        first = self._first_visible()
+        bottom = self.scroll_offset.y + self.page_height - 1
+        last = self._at_or_before(min(bottom, self.line_count - 1))
+        return self._message(first), self._message(max(first, last))
+
+    @property
+    def boundary_line(self) -> int | None:
+        """The line of the boundary; None when nothing is summarized."""
+        return self._boundary
+
+    def _message(self, item: int) -> int:
+        return item if self._rows is None else self._rows[item]
+
+    def _item(self, index: int) -> int:
+        """The first item at or after the message `index`."""
+        if self._rows is None:
+            return max(0, min(index, len(self._messages)))
+        return bisect_left(self._rows, index)
+
+    def _find_boundary(self) -> int | None:
+        plan = self._plan
+        return self._item(plan.cut) if plan is not None and plan.compacts else None
+
+    def _first_visible(self) -> int:
+        item = self.item_at(self.scroll_offset.y)
+        if item is None:
+            item = self.item_at(self.scroll_offset.y + 1)
+        return max(0, self.item_count - 1) if item is None else item
+
+    def _at_or_before(self, line: int) -> int:
+        item = self.item_at(line)
+        if item is None:
+            item = self.item_at(line - 1)
+        return 0 if item is None else item
+
+    @property
+    def item_count(self) -> int:
+        return len(self._messages) if self._rows is None else len(self._rows)
+
+    @property
+    def line_count(self) -> int:
+        return self.item_count + (self._boundary is not None)
+
+    def line_of(self, item: int) -> int:
+        return item + (self._boundary is not None and item >= self._boundary)
+
+    def item_at(self, line: int) -> int | None:
+        if self._boundary is not None:
+            if line == self._boundary:
+                return None
+            line -= line > self._boundary
+        return super().item_at(line)
+
+    # ------------------------------------------------------------------------------ drawing
+
+    def paint(self, line: int, width: int, palette: Palette) -> Strip:
+        item = self.item_at(line)
+        if item is None:
+            return self._paint_boundary(width, palette)
+        row = self._row(item)
+        counts = self._counts
+        tokens = len(grouped(self._largest)) + (counts is not None and not counts.exact)
+        columns = columns_for(width, len(str(len(self._messages) - 1)), max(5, tokens))
+        key = (row, columns, width, palette.generation, self._largest)
+        strip = self._strips.get(key)
+        if strip is None:
+            if columns.bar and self._largest and row.tokens:
+                amount = counts.tokens[row.number] if counts is not None else 0
+                eighths = max(1, round(columns.bar * 8 * amount / self._largest))
+                row = row._replace(eighths=eighths)
+            strip = self._strips[key] = paint_row(row, columns, width, palette)
+        return strip
+
+    def _row(self, item: int) -> Row:
+        index = self._message(item)
+        message = self._messages[index]
+        counts = self._counts
+        if counts is None:
+            tokens = ""
+        else:
+            guess = "" if counts.exact or index < counts.done else "~"
+            tokens = guess + grouped(counts.tokens[index])
+        place = bisect_left(self._hits, index)
+        return Row(
+            number=index,
+            region=self._plan.region(index) if self._plan is not None else "recent",
+            rail=self._groups.rail(index) if self._groups is not None else "",
+            role=message.role,
+            tokens=tokens,
+            eighths=0,
+            text=first_line(message),
+            needle=self._needle,
+            hit=place < len(self._hits) and self._hits[place] == index,
+            cursor=item == self._cursor,
+            typed=message.typed or message.role != "user",
+        )
+
+    def _paint_boundary(self, width: int, palette: Palette) -> Strip:
+        plan = self._plan
+        assert plan is not None
+        messages = plan.cut - plan.head_end - len(plan.kept)
+        made = self._summary_tokens
+        after = grouped(made) if made is not None else f"~{grouped(plan.summary_estimate)}"
+        text = (
+            f"{counted(messages, 'message')}, {grouped(plan.tokens_summarized)} tokens "
+            f"become one summary of {after}"
+        )
+        if len(text) + 6 > width:
+            text = f"{grouped(messages)} · {short(plan.tokens_summarized)} → summary {after}"
+        held = self._dragging or self._hovering
+        style = palette.regions["summarized"] + Style(bold=True, reverse=held)
+        return rule(text, width, style, grip="═" if held else "╌")
+
+    # ------------------------------------------------------------------------------- events
+
+    def cursor_moved(self) -> None:
+        index = self.cursor_message
+        if index is not None:
+            self.post_message(self.Selected(self, index))
+
+    def activated(self) -> None:
+        index = self.cursor_message
+        if index is not None:
+            self.post_message(self.Activated(self, index))
+
+    def action_boundary_here(self) -> None:
+        """Make the message under the cursor the first recent one."""
+        index = self.cursor_message
+        if index is not None:
+            self._last_cut = None
+            self._move_boundary(index)
+
+    def _move_boundary(self, cut: int) -> None:
+        if cut != self._last_cut:
+            self._last_cut = cut
+            self.post_message(self.BoundaryMoved(self, cut))
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Take hold of the boundary."""
+        offset = event.get_content_offset(self)
+        if offset is None or offset.y + self.scroll_offset.y != self._boundary:
+            return
+        self._dragging = True
+        self._last_cut = self._plan.cut if self._plan is not None else None
+        self.capture_mouse()
+        self.refresh()
+        event.stop()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Drag the boundary; outside the view the list scrolls along."""
+        y = event.y - self.gutter.top
+        if not self._dragging:
+            self._hover(y + self.scroll_offset.y == self._boundary)
+            return
+        if y < 0:
+            self.scroll_to(y=self.scroll_offset.y - 1, animate=False)
+        elif y >= self.page_height:
+            self.scroll_to(y=self.scroll_offset.y + 1, animate=False)
+        line = self.scroll_offset.y + max(0, min(y, self.page_height - 1))
+        item = max(0, min(line, self.item_count))
+        self._move_boundary(
+            len(self._messages) if item == self.item_count else self._message(item)
+        )
+        event.stop()
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """Let go of the boundary."""
+        if self._dragging:
+            self._dragging = False
+            self.release_mouse()
+            self.refresh()
+            event.stop()
+
+    def on_leave(self) -> None:
+        """The mouse is elsewhere."""
+        self._hover(False)
+
+    def _hover(self, hovering: bool) -> None:
+        if hovering != self._hovering:
+            self._hovering = hovering
+            self.refresh()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._tell_view()
+
+    def on_resize(self) -> None:
+        """More or fewer messages are on the screen."""
+        self._tell_view()
+
+    def _tell_view(self) -> None:
+        window = self.window
+        if window != self._viewed:
+            self._viewed = window
+            self.post_message(self.Viewed(self, *window))
