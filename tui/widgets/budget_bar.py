@@ -17,7 +17,6 @@ from tui.widgets.looks import (
     REGIONS,
     Palette,
     Tinted,
-    counted,
     css,
     fit,
     left_block,
@@ -82,8 +81,8 @@ def figures(plan: Plan, summary_tokens: int | None = None) -> BarFigures:
 class BudgetBars(Tinted, Widget):
     """`before` and `after` as bars, with totals at the right and a legend below.
 
-    Three lines; with a height of 2 the legend goes. The part of a bar past the budget is
-    hatched, so that being over is seen without reading.
+    Three lines; with a height of 2 the legend goes. What is still past the budget in `after` is
+    hatched, so that a plan that does not reach it is seen without reading.
     """
 
     DEFAULT_CSS = css("BudgetBars") + """
@@ -129,7 +128,7 @@ class BudgetBars(Tinted, Widget):
         return strip.adjust_cell_length(width, palette.text)
 
     def _bar_line(self, shown: BarFigures, after: bool, width: int, palette: Palette) -> Strip:
-        label = 8 if width >= 50 else 2
+        label = 8 if width >= 40 else 2
         verdict = self._verdict(shown, after, width, palette)
         side = max(
             sum(cell_len(part.text) for part in self._verdict(shown, which, width, palette))
@@ -169,41 +168,51 @@ class BudgetBars(Tinted, Widget):
         return segments
 
     def _legend(self, shown: BarFigures, width: int, palette: Palette) -> Strip:
+        """What the colours mean, in the longest wording that fits."""
         plan = self._plan
         assert plan is not None
-        label = 8 if width >= 50 else 2
-        long = width >= 90
-        summarized = plan.cut - plan.head_end - len(plan.kept) if plan.compacts else 0
-        recent = plan.n - (plan.cut if plan.compacts else plan.head_end)
-        sums = {piece.region: piece.tokens for piece in shown.before}
-        made = {piece.region: piece.tokens for piece in shown.after}
-        entries = [
-            ("head", "head", plan.head_end, sums["head"]),
-            ("summarized", "summarized", summarized, sums["summarized"]),
-            ("kept", "pinned", len(plan.kept), sums["kept"]),
-            ("recent", "recent", recent, sums["recent"]),
-        ]
-        segments = [Segment(" " * label, palette.text)]
-        for region, word, messages, tokens in entries:
-            if not messages and region in {"kept", "summarized"}:
-                continue
-            look = REGIONS[region]
-            number = f" {messages:,}" if width >= 64 else ""
-            segments.append(Segment(look.glyph + look.letter, palette.regions[region]))
-            segments.append(Segment(f" {word if long else word[:6]}{number}", palette.text))
-            text = f" {short(tokens)}"
-            if region == "summarized":
-                text += f" → {'~' if shown.estimated else ''}{short(made[region])}"
-            segments.append(Segment(text + ("   " if long else "  "), palette.muted))
-        if sums[""]:
-            segments.append(Segment(f"▌ overhead {short(sums[''])}   ", palette.muted))
-        if not plan.compacts and plan.reason and width >= 64:
-            segments.append(Segment(plan.reason, palette.muted))
-        elif long:
-            segments.append(
-                Segment(f"{counted(summarized, 'message')} become one summary", palette.faint)
-            )
-        return Strip(segments)
+        strip = Strip([])
+        for words, numbers in ((True, True), (True, False), (False, False)):
+            segments = _legend_of(shown, plan, palette, words=words, numbers=numbers)
+            if words and plan.reason and not plan.compacts:
+                segments.append(Segment(plan.reason, palette.muted))
+            strip = Strip([Segment(" " * (8 if width >= 40 else 2), palette.text), *segments])
+            if strip.cell_length <= width:
+                break
+        return strip
+
+
+def _legend_of(
+    shown: BarFigures, plan: Plan, palette: Palette, *, words: bool, numbers: bool
+) -> list[Segment]:
+    summarized = plan.cut - plan.head_end - len(plan.kept) if plan.compacts else 0
+    recent = plan.n - (plan.cut if plan.compacts else plan.head_end)
+    before = {piece.region: piece.tokens for piece in shown.before}
+    after = {piece.region: piece.tokens for piece in shown.after}
+    entries = [
+        ("head", "head", plan.head_end),
+        ("summarized", "summarized", summarized),
+        ("kept", "pinned", len(plan.kept)),
+        ("recent", "recent", recent),
+    ]
+    gap = "   " if words else " "
+    segments: list[Segment] = []
+    for region, word, messages in entries:
+        if not messages:
+            continue
+        look = REGIONS[region]
+        segments.append(Segment(look.glyph + look.letter, palette.regions[region]))
+        if words:
+            number = f" {messages:,}" if numbers else ""
+            segments.append(Segment(f" {word}{number}", palette.text))
+        text = f" {short(before[region])}"
+        if region == "summarized":
+            text += f" → {'~' if shown.estimated else ''}{short(after[region])}"
+        segments.append(Segment(text + gap, palette.muted))
+    if before[""]:
+        word = "▌ overhead" if words else "▌"
+        segments.append(Segment(f"{word} {short(before[''])}{gap}", palette.faint))
+    return segments
 
 
 def bar_cells(
@@ -230,7 +239,7 @@ def bar_cells(
         edges.append((end, palette.regions.get(piece.region, palette.faint)))
     mark = min(width - 1, int(shown.budget * unit) // 8)
     total = shown.total_after if after else shown.total_before
-    over = total > shown.budget
+    over = after and total > shown.budget
     segments: list[Segment] = []
     for cell in range(width):
         char, style = _cell(cell * 8, edges, palette)

@@ -30,6 +30,12 @@ class LineList(Tinted, ScrollView, can_focus=True):
         overflow-x: hidden;
         overflow-y: scroll;
         scrollbar-size-vertical: 1;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
+        scrollbar-color: $foreground 18%;
+        scrollbar-color-hover: $foreground 35%;
+        scrollbar-color-active: $accent;
         background: transparent;
     }
     """
