@@ -1,0 +1,153 @@
+"""Findings, most severe first: what is wrong, where, and what to do. Enter goes there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.message import Message as Event
+from textual.strip import Strip
+
+from compaction.findings import LEVELS, Finding, Level
+from tui.widgets.line_list import LineList
+from tui.widgets.looks import Palette, counted, fit, plain, right
+from tui.widgets.text_flow import wrapped
+
+_GLYPHS: dict[Level, str] = {"error": "✕", "warning": "▲", "info": "·"}
+#: Findings shown; the rest is counted in a last line.
+SHOWN = 2_000
+
+
+class FindingsView(LineList):
+    """One finding an item, wrapped over as many lines as it needs, under a heading a level."""
+
+    @dataclass
+    class Jump(Event):
+        """A finding about the message `index` was opened."""
+
+        view: FindingsView
+        index: int
+        finding: Finding
+
+        @property
+        def control(self) -> FindingsView:
+            """The view it happened in."""
+            return self.view
+
+    _findings: tuple[Finding, ...] = ()
+    _left_out = 0
+    _width = 0
+    #: (item or None for a heading, text, style name) of every line, and each item's first line.
+    _lines: tuple[tuple[int | None, str, str], ...] = ()
+    _firsts: tuple[int, ...] = ()
+
+    def show(self, findings: Sequence[Finding]) -> None:
+        """Show findings; equal levels keep their order."""
+        ordered = sorted(findings, key=lambda finding: LEVELS.index(finding.level))
+        self._findings = tuple(ordered[:SHOWN])
+        self._left_out = len(ordered) - len(self._findings)
+        self._width = 0
+        self._lay_out(self.scrollable_content_region.width)
+        self.items_changed()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings in the order they are shown."""
+        return self._findings
+
+    def on_resize(self) -> None:
+        """Another width wraps differently."""
+        self._lay_out(self.scrollable_content_region.width)
+        self.items_changed()
+
+    def _lay_out(self, width: int) -> None:
+        if width == self._width:
+            return
+        self._width = width
+        lines: list[tuple[int | None, str, str]] = []
+        firsts: list[int] = []
+        level = ""
+        for item, finding in enumerate(self._findings):
+            if finding.level != level:
+                level = finding.level
+                many = sum(1 for other in self._findings if other.level == level)
+                if lines:
+                    lines.append((None, "", ""))
+                lines.append((None, counted(many, _word(finding.level)), finding.level))
+            firsts.append(len(lines))
+            room = max(8, width - 10)
+            pieces = wrapped(plain(finding.text, 2_000), room)
+            lines.extend((item, piece, finding.level) for piece in pieces)
+            if finding.remedy:
+                rest = wrapped("→ " + plain(finding.remedy, 1_000), room)
+                lines.extend((item, piece, "remedy") for piece in rest)
+        if self._left_out:
+            lines.append((None, f"and {counted(self._left_out, 'more finding')}", "remedy"))
+        if not lines:
+            lines.append((None, "✓ Nothing to report.", "remedy"))
+        self._lines = tuple(lines)
+        self._firsts = tuple(firsts)
+
+    @property
+    def item_count(self) -> int:
+        return len(self._findings)
+
+    @property
+    def line_count(self) -> int:
+        return len(self._lines)
+
+    def line_of(self, item: int) -> int:
+        return self._firsts[item] if item < len(self._firsts) else 0
+
+    def item_at(self, line: int) -> int | None:
+        return self._lines[line][0] if 0 <= line < len(self._lines) else None
+
+    def paint(self, line: int, width: int, palette: Palette) -> Strip:
+        item, text, kind = self._lines[line]
+        if item is None:
+            style = palette.muted + Style(bold=kind != "remedy")
+            return Strip([Segment(fit(text, width), style)], width)
+        finding = self._findings[item]
+        first = self._firsts[item] == line
+        sign = self._sign(finding.level, palette)
+        if finding.message is not None:
+            place = f"#{finding.message}"
+        else:
+            place = f"l.{finding.line}" if finding.line is not None else ""
+        body = palette.muted if kind == "remedy" else palette.text
+        segments = [
+            Segment(_GLYPHS[finding.level] + " " if first else "  ", sign),
+            Segment(right(place if first else "", 6) + "  ", palette.muted),
+            Segment(fit(text, max(0, width - 10)), body),
+        ]
+        if item == self.cursor:
+            segments = [
+                Segment(part, palette.on_cursor(style or palette.text))
+                for part, style, _ in segments
+            ]
+        return Strip(segments).adjust_cell_length(width, palette.text)
+
+    def _sign(self, level: Level, palette: Palette) -> Style:
+        match level:
+            case "error":
+                return palette.error + Style(bold=True)
+            case "warning":
+                return palette.accent + Style(bold=True)
+            case "info":
+                return palette.muted
+        raise AssertionError("unreachable")
+
+    def cursor_moved(self) -> None:
+        # A finding may be several lines high; all of them change.
+        self.refresh()
+
+    def activated(self) -> None:
+        finding = self._findings[self.cursor]
+        if finding.message is not None:
+            self.post_message(self.Jump(self, finding.message, finding))
+
+
+def _word(level: Level) -> str:
+    return {"error": "error", "warning": "warning", "info": "note"}[level]
