@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ class Node:
     """One value: its half-open range of characters, what it is, and what is inside.
 
     `members` (of an object, duplicates included) and `items` (of an array) are None where the
-    value was not looked into.
+    value was not looked into. `closers` is what a value that breaks off would need to end.
     """
 
     start: int
@@ -29,6 +29,7 @@ class Node:
     value: Any
     members: tuple[Member, ...] | None = None
     items: tuple[Node, ...] | None = None
+    closers: str = ""
 
     def get(self, *path: str | int) -> Node | None:
         """The node at `path`; of members with one key the last, as every JSON reader has it."""
@@ -66,79 +67,108 @@ def scan(text: str, structural: Collection[str] = (), position: int = 0) -> Node
     Members whose key is `structural` are looked into as well, and so on down from there. Raises
     ExactError when the text is no JSON value, with the position where it stops being one.
     """
-    return _scan(text, skip_blank(text, position), structural, depth=0)
+    return _Scan(text, structural).value(skip_blank(text, position), 0)
+
+
+def scan_broken(
+    text: str, structural: Collection[str] = (), position: int = 0
+) -> tuple[Node, ExactError | None]:
+    """As `scan`, with what stands before the first fault of a text, and that fault."""
+    scan = _Scan(text, structural, recover=True)
+    return scan.value(skip_blank(text, position), 0), scan.fault
 
 
 #: Structural keys nest a handful of times at most; past this a value is decoded whole.
 _DEEPEST = 20
 
 
-def _scan(text: str, start: int, structural: Collection[str], depth: int) -> Node:
-    opener = text[start : start + 1]
-    if opener == "{" and depth < _DEEPEST:
-        return _object(text, start, structural, depth)
-    if opener == "[" and depth < _DEEPEST:
-        return _array(text, start, structural, depth)
-    value, end = decode_at(text, start)
-    return Node(start, end, value)
+class _Scan:
+    def __init__(self, text: str, structural: Collection[str], *, recover: bool = False) -> None:
+        self._text = text
+        self._structural = structural
+        self._recover = recover
+        self.fault: ExactError | None = None
 
+    def value(self, start: int, depth: int) -> Node:
+        opener = self._text[start : start + 1]
+        if opener not in ("{", "[") or depth >= _DEEPEST:
+            return self._whole(start)
+        members: list[Member] = []
+        items: list[Node] = []
+        try:
+            if opener == "{":
+                end = self._object(start, depth, members)
+            else:
+                end = self._array(start, depth, items)
+            closers = ""
+        except ExactError as error:
+            if not self._recover:
+                raise
+            self.fault = self.fault or error
+            end = len(self._text)
+            inner = members[-1].node.closers if members else items[-1].closers if items else ""
+            closers = inner + ("}" if opener == "{" else "]")
+        if opener == "{":
+            value: Any = {member.key: member.node.value for member in members}
+            return Node(start, end, value, members=tuple(members), closers=closers)
+        value = [item.value for item in items]
+        return Node(start, end, value, items=tuple(items), closers=closers)
 
-def _object(text: str, start: int, structural: Collection[str], depth: int) -> Node:
-    members: list[Member] = []
-    position = skip_blank(text, start + 1)
-    if text[position : position + 1] == "}":
-        return Node(start, position + 1, {}, ())
-    while True:
-        if text[position : position + 1] != '"':
-            raise ExactError(_expected("a member's name in quotes", text, position), position)
-        key, after = decode_at(text, position)
-        colon = skip_blank(text, after)
-        if text[colon : colon + 1] != ":":
-            raise ExactError(_expected("a colon", text, colon), colon)
-        begin = skip_blank(text, colon + 1)
-        if key in structural:
-            node = _scan(text, begin, structural, depth + 1)
-        else:
-            value, end = decode_at(text, begin)
-            node = Node(begin, end, value)
-        members.append(Member(key, position, node))
-        position = skip_blank(text, node.end)
-        mark = text[position : position + 1]
-        if mark == "}":
-            value = {member.key: member.node.value for member in members}
-            return Node(start, position + 1, value, tuple(members))
+    def _whole(self, start: int) -> Node:
+        value, end = decode_at(self._text, start)
+        return Node(start, end, value)
+
+    def _object(self, start: int, depth: int, members: list[Member]) -> int:
+        """Collect the members of the object at `start`; the position after it."""
+        text = self._text
+        position = skip_blank(text, start + 1)
+        if text[position : position + 1] == "}":
+            return position + 1
+        while True:
+            if text[position : position + 1] != '"':
+                raise ExactError(_expected("a member's name in quotes", text, position), position)
+            key, after = decode_at(text, position)
+            colon = skip_blank(text, after)
+            if text[colon : colon + 1] != ":":
+                raise ExactError(_expected("a colon", text, colon), colon)
+            begin = skip_blank(text, colon + 1)
+            inside = key in self._structural
+            node = self.value(begin, depth + 1) if inside else self._whole(begin)
+            members.append(Member(key, position, node))
+            position = self._next(node, "}")
+            if position < 0:
+                return -position
+
+    def _array(self, start: int, depth: int, items: list[Node]) -> int:
+        """Collect the elements of the array at `start`; the position after it."""
+        text = self._text
+        position = skip_blank(text, start + 1)
+        if text[position : position + 1] == "]":
+            return position + 1
+        while True:
+            node = self._whole(position)
+            if depth and isinstance(node.value, dict) and self._has_structure(node.value):
+                # An element of a structural list with structure of its own: `choices[].message`.
+                node = self.value(position, depth + 1)
+            items.append(node)
+            position = self._next(node, "]")
+            if position < 0:
+                return -position
+
+    def _has_structure(self, value: dict[str, Any]) -> bool:
+        return any(isinstance(value.get(key), (dict, list)) for key in self._structural)
+
+    def _next(self, node: Node, closer: str) -> int:
+        """Where the next element starts; the negated position after the container at its end."""
+        if node.closers:
+            raise self.fault or ExactError("the text ends in the middle of a value", node.end)
+        position = skip_blank(self._text, node.end)
+        mark = self._text[position : position + 1]
+        if mark == closer:
+            return -(position + 1)
         if mark != ",":
-            raise ExactError(_expected("a comma or }", text, position), position)
-        position = skip_blank(text, position + 1)
-
-
-def _array(text: str, start: int, structural: Collection[str], depth: int) -> Node:
-    items: list[Node] = []
-    position = skip_blank(text, start + 1)
-    if text[position : position + 1] == "]":
-        return Node(start, position + 1, [], None, ())
-    while True:
-        if structural and depth and text.startswith("{", position):
-            # An element of a structural list may hold structure of its own (`choices[].message`).
-            node = _element(text, position, structural, depth)
-        else:
-            value, end = decode_at(text, position)
-            node = Node(position, end, value)
-        items.append(node)
-        position = skip_blank(text, node.end)
-        mark = text[position : position + 1]
-        if mark == "]":
-            return Node(start, position + 1, [item.value for item in items], None, tuple(items))
-        if mark != ",":
-            raise ExactError(_expected("a comma or ]", text, position), position)
-        position = skip_blank(text, position + 1)
-
-
-def _element(text: str, position: int, structural: Collection[str], depth: int) -> Node:
-    value, end = decode_at(text, position)
-    if any(key in structural and isinstance(value[key], (dict, list)) for key in value):
-        return _scan(text, position, structural, depth + 1)
-    return Node(position, end, value)
+            raise ExactError(_expected(f"a comma or {closer}", self._text, position), position)
+        return skip_blank(self._text, position + 1)
 
 
 def _expected(what: str, text: str, position: int) -> str:
@@ -184,8 +214,3 @@ class Bytes:
     def span(self, start: int, end: int) -> Span:
         """The bytes of a range of characters."""
         return Span(self.at(start), self.at(end), self.line(start))
-
-
-def spans(nodes: Iterator[Node] | tuple[Node, ...], offsets: Bytes) -> tuple[Span, ...]:
-    """The byte spans of `nodes`."""
-    return tuple(offsets.span(node.start, node.end) for node in nodes)

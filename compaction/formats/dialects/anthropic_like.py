@@ -22,6 +22,35 @@ from compaction.messages import (
     ToolResult,
 )
 
+#: Blocks that no other dialect has, and those it has only with a `source`.
+_OWN_BLOCKS = frozenset(
+    {
+        "bash_code_execution_tool_result",
+        "code_execution_tool_result",
+        "compaction",
+        "container_upload",
+        "mcp_tool_result",
+        "mcp_tool_use",
+        "redacted_thinking",
+        "search_result",
+        "server_tool_use",
+        "text_editor_code_execution_tool_result",
+        "thinking",
+        "tool_result",
+        "tool_use",
+        "web_fetch_tool_result",
+        "web_search_tool_result",
+    }
+)
+_SOURCED = frozenset({"image", "document"})
+
+#: What only chat messages have.
+_CHAT_ROLES = frozenset({"system", "developer", "tool", "function"})
+_CHAT_KEYS = ("tool_calls", "tool_call_id", "function_call", "reasoning_content")
+
+#: Formats whose records hold this dialect's own blocks.
+_NATIVE = frozenset({"anthropic", "claude-code"})
+
 #: What Anthropic accepts as base64 images; everything else is a document or nothing.
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
@@ -37,6 +66,37 @@ def message_role(message: Mapping[str, Any], parts: Sequence[Part]) -> str:
     if role == "user" and parts and all(isinstance(part, ToolResult) for part in parts):
         return "tool"
     return role
+
+
+def speaks_chat(messages: Sequence[object]) -> bool:
+    """Whether any message is one that only a chat API has."""
+    return any(
+        isinstance(message, Mapping)
+        and (
+            message.get("role") in _CHAT_ROLES
+            or any(message.get(key) is not None for key in _CHAT_KEYS)
+        )
+        for message in messages
+    )
+
+
+def speaks(messages: Sequence[object]) -> bool:
+    """Whether messages are of this dialect: a block says so, and nothing is of a chat API."""
+    return any(_has_own_block(message) for message in messages) and not speaks_chat(messages)
+
+
+def _has_own_block(message: object) -> bool:
+    content = message.get("content") if isinstance(message, Mapping) else None
+    if not isinstance(content, list):
+        return False
+    return any(
+        isinstance(block, Mapping)
+        and (
+            block.get("type") in _OWN_BLOCKS
+            or (block.get("type") in _SOURCED and "source" in block)
+        )
+        for block in content
+    )
 
 
 # ------------------------------------------------------------------------------------ writing
@@ -85,12 +145,8 @@ def render_block(part: Part, ids: Ids, notes: Notes) -> dict[str, Any] | None:
 
 def render_blocks(parts: Iterable[Part], ids: Ids, notes: Notes) -> list[dict[str, Any]]:
     """Parts as blocks, tool results first, in the order of the calls they answer."""
-    rendered = [
-        (part, block) for part in parts if (block := render_block(part, ids, notes)) is not None
-    ]
-    results = [block for part, block in rendered if isinstance(part, ToolResult)]
-    results.sort(key=lambda block: ids.order(block["tool_use_id"]))
-    return results + [block for part, block in rendered if not isinstance(part, ToolResult)]
+    blocks = [block for part in parts if (block := render_block(part, ids, notes)) is not None]
+    return _results_first(blocks, ids)
 
 
 def _result_content(
@@ -144,11 +200,12 @@ def render_message(message: Message, ids: Ids, notes: Notes) -> dict[str, Any] |
     return {"role": role, "content": _shortest(blocks)}
 
 
-def render(messages: Sequence[Message], notes: Notes) -> Request:
+def render(messages: Sequence[Message], notes: Notes, origin: str = "") -> Request:
     """Messages as a request: leading system messages apart, roles in strict turns.
 
     Consecutive messages of one side become one, so that the results of a batch stand together
-    and before anything else; the first message is the user's.
+    and before anything else; the first message is the user's. `origin` is the format of the
+    session: the model's own turns keep their blocks where they are of this dialect already.
     """
     ids = Ids(unique=True)
     leading = 0
@@ -156,36 +213,62 @@ def render(messages: Sequence[Message], notes: Notes) -> Request:
         leading += 1
     system: list[dict[str, Any]] = []
     for index, message in enumerate(messages[:leading]):
-        notes.at(index)
-        system += render_blocks(message.parts, ids, notes)
-    turns: list[tuple[str, list[Part], int]] = []
+        system += render_blocks(message.parts, ids, notes.at(index))
+    turns: list[tuple[str, list[dict[str, Any]]]] = []
     for index, message in enumerate(messages[leading:], leading):
+        notes.at(index)
         role = "assistant" if message.role == "assistant" else "user"
         if message.role in ("system", "developer"):
-            notes.at(index).tell("system-inside", "a system message inside the list")
-        if turns and turns[-1][0] == role:
-            turns[-1][1].extend(message.parts)
-        else:
-            turns.append((role, list(message.parts), index))
-    out: list[dict[str, Any]] = []
-    for role, parts, index in turns:
-        blocks = render_blocks(parts, ids, notes.at(index))
+            notes.tell("system-inside", "a system message inside the list")
+        blocks = _own_blocks(message, ids) if origin in _NATIVE and role == "assistant" else None
+        if blocks is None:
+            blocks = render_blocks(message.parts, ids, notes)
         if not blocks:
             continue
-        if not out and role == "assistant":
+        if not turns and role == "assistant":
             notes.tell("first-user", "an assistant message at the start")
-            out.append({"role": "user", "content": "(the conversation goes on)"})
-        if out and out[-1]["role"] == role:
-            out[-1]["content"] = _as_blocks(out[-1]["content"]) + blocks
-            continue
-        out.append({"role": role, "content": blocks})
-    for message_out in out:
-        message_out["content"] = _shortest(message_out["content"])
-    return Request(tuple(system), tuple(out))
+            turns.append(("user", [{"type": "text", "text": "(the conversation goes on)"}]))
+        if turns and turns[-1][0] == role:
+            turns[-1][1].extend(blocks)
+        else:
+            turns.append((role, blocks))
+    return Request(
+        tuple(system),
+        tuple(
+            {"role": role, "content": _shortest(_results_first(blocks, ids))}
+            for role, blocks in turns
+        ),
+    )
 
 
-def _as_blocks(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+def _results_first(blocks: list[dict[str, Any]], ids: Ids) -> list[dict[str, Any]]:
+    results = [block for block in blocks if block.get("type") == "tool_result"]
+    if not results:
+        return blocks
+    results.sort(key=lambda block: ids.order(block["tool_use_id"]))
+    return results + [block for block in blocks if block.get("type") != "tool_result"]
+
+
+def _own_blocks(message: Message, ids: Ids) -> list[dict[str, Any]] | None:
+    """The blocks of an assistant message as its records hold them, signatures and all."""
+    if not message.spans:
+        return None
+    record = message.record
+    blocks: list[dict[str, Any]] = []
+    for one in record if isinstance(record, list) else [record]:
+        inner = one.get("message", one) if isinstance(one, Mapping) else None
+        content = inner.get("content") if isinstance(inner, Mapping) else None
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}] if content else []
+        if not isinstance(content, list) or not all(isinstance(b, dict) for b in content):
+            return None
+        blocks += [b for b in content if b.get("type") != "text" or b.get("text")]
+    return [
+        {**block, "id": ids.call(str(block.get("id") or ""))}
+        if block.get("type") == "tool_use"
+        else block
+        for block in blocks
+    ]
 
 
 def _shortest(content: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]:

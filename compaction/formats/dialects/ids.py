@@ -19,11 +19,23 @@ class Ids:
 
     `unique` gives a repeated id a new name each time it is called again; a result goes with the
     nearest call before it. Calls and results without an id are paired in their order.
+    `verbatim` changes nothing: for messages that stay in the file they came from.
     """
 
-    __slots__ = ("_answered", "_limit", "_names", "_open", "_order", "_taken", "_unique", "changed")
+    __slots__ = (
+        "_answered",
+        "_limit",
+        "_names",
+        "_open",
+        "_order",
+        "_taken",
+        "_unique",
+        "_verbatim",
+        "changed",
+    )
 
-    def __init__(self, *, limit: int = LIMIT, unique: bool = False) -> None:
+    def __init__(self, *, limit: int = LIMIT, unique: bool = False, verbatim: bool = False) -> None:
+        self._verbatim = verbatim
         self._limit = limit
         self._unique = unique
         self._taken: dict[str, str] = {}
@@ -36,6 +48,8 @@ class Ids:
 
     def call(self, original: str) -> str:
         """The id of a call."""
+        if self._verbatim:
+            return original
         fresh = not original or (self._unique and original in self._open)
         made = self._name(original, f"{original}\0{len(self._order)}" if fresh else original)
         self._open[original].append(made)
@@ -47,6 +61,8 @@ class Ids:
 
     def result(self, original: str) -> str:
         """The id of the call that a result answers."""
+        if self._verbatim:
+            return original
         calls = self._open.get(original)
         if not calls:
             return self._name(original, original or "\0orphan")

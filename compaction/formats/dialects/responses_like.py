@@ -34,6 +34,9 @@ _CALLS: Mapping[str, str] = {
     "shell_call": "action",
     "tool_search_call": "arguments",
 }
+#: Formats whose records are, or hold, items.
+_NATIVE = frozenset({"openai-responses", "codex"})
+
 _OUTPUTS = frozenset({f"{call}_output" for call in _CALLS} | {"tool_search_output"})
 
 
@@ -118,8 +121,13 @@ def _output_content(output: object) -> tuple[Part, ...]:
 # ------------------------------------------------------------------------------------ writing
 
 
-def render(messages: Sequence[Message], notes: Notes) -> tuple[str | None, list[dict[str, Any]]]:
-    """The instructions (the text of a first system message) and the items of the rest."""
+def render(
+    messages: Sequence[Message], notes: Notes, origin: str = ""
+) -> tuple[str | None, list[dict[str, Any]]]:
+    """The instructions (the text of a first system message) and the items of the rest.
+
+    `origin` is the format of the session: items that are of this dialect already stay as they are.
+    """
     ids = Ids()
     instructions: str | None = None
     items: list[dict[str, Any]] = []
@@ -130,8 +138,19 @@ def render(messages: Sequence[Message], notes: Notes) -> tuple[str | None, list[
             if parts and all(isinstance(part, Text) for part in parts):
                 instructions = "\n\n".join(p.text for p in parts if isinstance(p, Text))
                 continue
-        items += render_items(message, ids, notes)
+        own = own_item(message) if origin in _NATIVE else None
+        items += [own] if own is not None else render_items(message, ids, notes)
     return instructions, items
+
+
+def own_item(message: Message) -> dict[str, Any] | None:
+    """The item that a message was read from, where it is one and says what the message says."""
+    record = message.record if message.spans else None
+    if isinstance(record, dict) and record.get("type") == "response_item":
+        record = record.get("payload")
+    if not isinstance(record, dict) or not is_item(record):
+        return None
+    return record if parse_item(record) == message.parts else None
 
 
 def render_items(message: Message, ids: Ids, notes: Notes) -> list[dict[str, Any]]:

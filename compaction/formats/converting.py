@@ -1,0 +1,52 @@
+"""Writing a session in a format it did not come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compaction.formats import exact
+from compaction.formats.base import Written
+from compaction.formats.dialects.notes import Notes
+from compaction.messages import Message, Part, Session, describe, message
+
+#: Formats whose messages are items: one response of the model is several of them.
+ITEMS = frozenset({"openai-responses", "codex"})
+
+
+def as_responses(messages: Sequence[Message], session: Session) -> list[Message]:
+    """Messages with one assistant message per response, where the session's are its items."""
+    if session.format not in ITEMS:
+        return list(messages)
+    out: list[Message] = []
+    run: list[Message] = []
+    for one in [*messages, None]:
+        if one is not None and one.role == "assistant":
+            run.append(one)
+            continue
+        if run:
+            out.append(run[0] if len(run) == 1 else _merged(run))
+            run = []
+        if one is not None:
+            out.append(one)
+    return out
+
+
+def _merged(run: Sequence[Message]) -> Message:
+    parts: list[Part] = [part for one in run for part in one.parts]
+    return describe(message("assistant", parts), parts)
+
+
+def whole(document: Mapping[str, Any], notes: Notes) -> Written:
+    """A new document, indented, and what it could not hold."""
+    return Written((exact.dump_bytes(document, exact.PRETTY), b"\n"), notes.findings())
+
+
+def spelled_role(session: Session, role: str) -> str:
+    """The name under which the file of a session knows a role: `human` where it says so."""
+    for one in session.messages[:200]:
+        if one.role == role and one.spans:
+            record = one.record
+            if isinstance(record, Mapping) and isinstance(record.get("role"), str):
+                return str(record["role"])
+    return role

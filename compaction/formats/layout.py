@@ -1,0 +1,309 @@
+"""Where the messages of a session stand in its file, and the file with other messages in it.
+
+What stays is copied with its own bytes, gaps included; what is new is laid out as its
+neighbours are. Everything around the messages is never touched.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from compaction.findings import Finding
+from compaction.formats import exact
+from compaction.formats.base import Written
+from compaction.messages import Message, Session, Span
+
+#: A message as the values that stand for it in the file, normally one.
+Rendered = Callable[[Message], Sequence[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list of values in the file: a JSON array, or the lines of a file (`lines`).
+
+    `open` is the offset after its `[`, `close` the one of its `]`. `elements` are all values in
+    it; `others` are the indexes of those that are no message and stay where they are. `single`
+    is an array that the file leaves out because its only element is a plain string.
+    """
+
+    open: int
+    close: int
+    elements: tuple[Span, ...]
+    others: frozenset[int] = frozenset()
+    lines: bool = False
+    single: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A message that stands outside of the lists, and the bytes to cut out when it goes."""
+
+    value: Span
+    cut: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The places of one conversation within `start` and `end` of the source.
+
+    `closers` end a document that breaks off.
+    """
+
+    start: int
+    end: int
+    listings: tuple[Listing, ...]
+    slots: tuple[Slot, ...] = ()
+    closers: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the bytes from `start` to `end`."""
+
+    start: int
+    end: int
+    new: bytes
+
+
+#: Changes the bytes of a kept message where its API would refuse them; None for no change.
+Repair = Callable[[Message, bytes], bytes | None]
+
+
+def write_back(
+    messages: Sequence[Message],
+    session: Session,
+    layout: Layout,
+    render: Rendered,
+    repair: Repair | None = None,
+) -> Written:
+    """The source of `session` with `messages` in the places of its own."""
+    data = session.source.data
+    unchanged = _unchanged(messages, session)
+    lines = any(listing.lines for listing in layout.listings)
+    if unchanged and not layout.closers and _sound(data[layout.start : layout.end], lines):
+        return Written((data,))
+    writer = _Writer(session, layout, render, repair)
+    body = writer.body(messages)
+    findings = list(writer.findings())
+    if not _sound(body, lines) and not lines:
+        value, constants = exact.loads_telling(body)
+        body = exact.dump_bytes(value, style_of(body))
+        findings.append(_nulls(constants))
+    return Written((data[: layout.start], body, data[layout.end :]), tuple(findings))
+
+
+def place(messages: Sequence[Message], session: Session, name: str) -> Layout | None:
+    """The layout of a session of format `name`, where `messages` can go into it."""
+    layout = session.document
+    if session.format != name or not isinstance(layout, Layout):
+        return None
+    return layout if layout.listings or _unchanged(messages, session) else None
+
+
+def _unchanged(messages: Sequence[Message], session: Session) -> bool:
+    own = session.messages
+    return len(messages) == len(own) and all(map(operator.is_, messages, own))
+
+
+def _sound(body: bytes, lines: bool) -> bool:
+    if lines:
+        return b"NaN" not in body and b"Infinity" not in body
+    return exact.is_valid(body.removeprefix(b"\xef\xbb\xbf"))
+
+
+def _nulls(count: int, message: int | None = None) -> Finding:
+    what = f"{count:,} number{'' if count == 1 else 's'} that JSON cannot hold (NaN, Infinity)"
+    return Finding("warning", "export-nan", f"{what} written as null.", message=message)
+
+
+class _Writer:
+    def __init__(
+        self, session: Session, layout: Layout, render: Rendered, repair: Repair | None
+    ) -> None:
+        self._data = session.source.data
+        self._layout = layout
+        self._render = render
+        self._repair = repair
+        self._own = {id(message) for message in session.messages}
+        self._found: list[Finding] = []
+        self._place: dict[int, tuple[int, int]] = {}
+        for number, listing in enumerate(layout.listings):
+            for index, span in enumerate(listing.elements):
+                if index not in listing.others:
+                    self._place[span.start] = (number, index)
+        self._slots = {slot.value.start: slot for slot in layout.slots}
+
+    def findings(self) -> Iterator[Finding]:
+        yield from self._found
+
+    def body(self, messages: Sequence[Message]) -> bytes:
+        """The bytes from the start to the end of the layout."""
+        edits: list[Edit] = []
+        kept_slots: set[int] = set()
+        rows: list[list[tuple[int | None, bytes]]] = [[] for _ in self._layout.listings]
+        here = 0
+        for number, message in enumerate(messages):
+            at = message.spans[0].start if message.spans and id(message) in self._own else -1
+            if at in self._slots:
+                kept_slots.add(at)
+                span = self._slots[at].value
+                if (fixed := self._mended(message, span, number)) is not None:
+                    edits.append(Edit(span.start, span.end, fixed))
+            elif at in self._place:
+                here, index = self._place[at]
+                span = self._layout.listings[here].elements[index]
+                raw = self._mended(message, span, number)
+                listing = self._layout.listings[here]
+                kept = self._data[span.start : span.end] if raw is None else raw
+                if listing.single:
+                    kept = b'{"role":"user","content":' + kept + b"}"
+                rows[here].append((index, kept))
+            else:
+                rows[here] += [
+                    (None, self._laid_out(value, here)) for value in self._render(message)
+                ]
+        edits += [Edit(*slot.cut, b"") for at, slot in self._slots.items() if at not in kept_slots]
+        edits += [
+            Edit(listing.open, listing.close, self._list(listing, row))
+            for listing, row in zip(self._layout.listings, rows, strict=True)
+        ]
+        return self._applied(edits)
+
+    def _applied(self, edits: list[Edit]) -> bytes:
+        out: list[bytes] = []
+        position = self._layout.start
+        for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+            if edit.start < position:
+                continue
+            out += [self._data[position : edit.start], edit.new]
+            position = edit.end
+        out.append(self._layout.closers or self._data[position : self._layout.end])
+        return b"".join(out)
+
+    def _mended(self, message: Message, span: Span, number: int) -> bytes | None:
+        raw = self._data[span.start : span.end]
+        if (b"NaN" in raw or b"Infinity" in raw) and not exact.is_valid(raw):
+            value, constants = exact.loads_telling(raw)
+            self._found.append(_nulls(constants, number))
+            return exact.dump_bytes(value, style_of(raw))
+        return self._repair(message, raw) if self._repair else None
+
+    # --------------------------------------------------------------------------------- lists
+
+    def _list(self, listing: Listing, row: list[tuple[int | None, bytes]]) -> bytes:
+        """What stands between the ends of a list."""
+        entries = _with_others(listing, row, self._data)
+        elements = listing.elements
+        if not elements:
+            return _joined(entries, b"\n" if listing.lines else b",")
+        lead = self._data[listing.open : elements[0].start]
+        tail = self._data[elements[-1].end : listing.close]
+        if self._layout.closers and not listing.lines:
+            tail = b""
+        if listing.single:
+            lead, tail = b"[", b"]"
+        elif not entries:
+            return b""
+        gap = self._gap(listing, lead)
+        out: list[bytes] = [lead]
+        before: int | None = None
+        for position, (index, raw) in enumerate(entries):
+            if position:
+                adjacent = index is not None and before is not None and index == before + 1
+                if adjacent and index is not None and before is not None:
+                    out.append(self._data[elements[before].end : elements[index].start])
+                else:
+                    out.append(gap)
+            out.append(raw)
+            before = index
+        out.append(tail)
+        return b"".join(out)
+
+    def _gap(self, listing: Listing, lead: bytes) -> bytes:
+        """What stands between two elements of a list."""
+        elements = listing.elements
+        if listing.lines:
+            return b"\r\n" if b"\r\n" in self._data[:65536] else b"\n"
+        for first, second in itertools.pairwise(elements):
+            between = self._data[first.end : second.start]
+            if between.strip() == b",":
+                return between
+        if b"\n" in lead:
+            return b"," + lead
+        return b", " if style_of(self._data[:65536]).comma == ", " else b","
+
+    def _laid_out(self, value: object, here: int) -> bytes:
+        """A new value in the style of the list it goes into."""
+        listing = self._layout.listings[here]
+        if not listing.elements:
+            return exact.dump_bytes(
+                value, style_of(self._data[:65536]) if not listing.lines else exact.COMPACT
+            )
+        first = listing.elements[0]
+        raw = self._data[first.start : min(first.end, first.start + 65536)]
+        style = style_of(raw)
+        if listing.lines or not style.indent:
+            return exact.dump_bytes(value, exact.Style("", style.comma, style.colon, style.ascii))
+        lead = self._data[listing.open : first.start]
+        margin = lead[lead.rfind(b"\n") + 1 :]
+        text = exact.dump_bytes(value, style)
+        return text.replace(b"\n", b"\n" + margin) if not margin.strip() else text
+
+
+def _with_others(
+    listing: Listing, row: list[tuple[int | None, bytes]], data: bytes
+) -> list[tuple[int | None, bytes]]:
+    """`row` with the values that are no messages put back where they stood."""
+    if not listing.others:
+        return row
+    waiting = sorted(listing.others)
+    entries: list[tuple[int | None, bytes]] = []
+    for index, raw in row:
+        while index is not None and waiting and waiting[0] < index:
+            other = waiting.pop(0)
+            span = listing.elements[other]
+            entries.append((other, data[span.start : span.end]))
+        entries.append((index, raw))
+    for other in waiting:
+        span = listing.elements[other]
+        entries.append((other, data[span.start : span.end]))
+    return entries
+
+
+def _joined(entries: list[tuple[int | None, bytes]], gap: bytes) -> bytes:
+    return gap.join(raw for _, raw in entries)
+
+
+_PRETTY = re.compile(rb"[{\[]\r?\n([ \t]+)")
+_KEY = re.compile(rb'"[^"\\]*"(\s*:[ \t]*)["{\[\d\-tfn]')
+_MEMBERS = re.compile(rb'(?:"|\d|e|l|\]|\})(, ?)"[^"\\]*"\s*:')
+
+
+def style_of(raw: bytes) -> exact.Style:
+    """How the JSON in `raw` is laid out: its indent, its separators, whether it is pure ASCII.
+
+    Of an element that is indented itself, the indent is the step to its members.
+    """
+    pretty = _PRETTY.search(raw)
+    colon = _KEY.search(raw)
+    comma = _MEMBERS.search(raw)
+    indent = ""
+    if pretty:
+        indent = pretty[1].decode()
+        closing = re.search(rb"\n([ \t]*)[}\]]\s*\Z", raw)
+        if closing and indent.startswith(closing[1].decode()):
+            indent = indent[len(closing[1]) :] or indent
+    return exact.Style(
+        indent,
+        "," if indent else (comma[1].decode() if comma else _comma_beside(colon)),
+        colon[1].decode() if colon else ":",
+        ascii=raw.isascii() and b"\\u" in raw,
+    )
+
+
+def _comma_beside(colon: re.Match[bytes] | None) -> str:
+    return ", " if colon and colon[1].endswith(b" ") else ","
