@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from math import floor, log10
 
-_AMOUNT = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kKmM]?|%)")
+_AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([kKmM]?|%)")
 _UNITS = {"": 1.0, "k": 1_000.0, "m": 1_000_000.0}
 
 

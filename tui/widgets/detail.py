@@ -52,7 +52,6 @@ class MessageDetail(Vertical):
     ) -> None:
         super().__init__(name=name, id=id, classes=classes, disabled=disabled)
         self._message: Message | None = None
-        self._head = Content("")
         self._mode = "plain"
         self._unfolded = False
 
@@ -79,8 +78,15 @@ class MessageDetail(Vertical):
         `index` is its place in the session, None for one that has none (a summary). `note` is
         one more fact for the head, such as what became of it.
         """
-        self._head = head_of(message, index, tokens, estimated, region, note)
-        self.query_one("#detail-head", Static).update(self._head)
+        facts = head_of(message, index, tokens, estimated, note)
+        head = Content(" · ".join(facts))
+        if message is not None and region in REGIONS:
+            look = REGIONS[region]
+            colour = self.pane.palette.regions[region].color
+            tint = colour.get_truecolor().hex if colour is not None else ""
+            sign = Content.styled(f"{look.glyph}{look.letter} {region}", tint)
+            head = head.append(Content(" · ")).append(sign)
+        self.query_one("#detail-head", Static).update(head)
         if message is self._message and message is not None:
             return
         self._message = message
@@ -172,12 +178,11 @@ def head_of(
     index: int | None,
     tokens: int | None,
     estimated: bool,
-    region: str,
     note: str = "",
-) -> Content:
-    """`assistant #17 · 14:02:11 · 8,412 tokens · ░S summarized`."""
+) -> list[str]:
+    """The facts above a message: `assistant #17`, `14:02:11`, `8,412 tokens`."""
     if message is None:
-        return Content("")
+        return []
     who = plain(message.role, 40)
     facts = [f"{who} #{index}" if index is not None else who]
     if message.time:
@@ -190,12 +195,9 @@ def head_of(
         facts.append("not typed by a person")
     if tokens is not None:
         facts.append(f"{'~' if estimated else ''}{grouped(tokens)} tokens")
-    if region in REGIONS:
-        look = REGIONS[region]
-        facts.append(f"{look.glyph}{look.letter} {region}")
     if note:
         facts.append(plain(note, 200))
-    return Content(" · ".join(facts))
+    return facts
 
 
 def clock(time: str) -> str:

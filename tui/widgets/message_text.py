@@ -22,6 +22,8 @@ from tui.widgets.text_flow import Passage
 PRETTY_CHARS = 200_000
 #: Raw records longer than this are not set out either.
 RAW_CHARS = 20_000_000
+#: Values no longer than this stay on the line of their key.
+_FLAT = 60
 
 
 def passages_of(message: Message, *, thinking: bool = False) -> list[Passage]:
@@ -101,7 +103,8 @@ def _member(key: str, value: object) -> str:
             return f"{key}: {value}"
         lines = value.replace("\r\n", "\n").split("\n")
         return f"{key}:\n" + "\n".join(f"  {line}" for line in lines)
-    return f"{key}: {json.dumps(value, indent=2, ensure_ascii=False)}"
+    flat = json.dumps(value, ensure_ascii=False)
+    return f"{key}: {flat if len(flat) <= _FLAT else json.dumps(value, indent=2, ensure_ascii=False)}"
 
 
 def raw_passages(message: Message) -> list[Passage]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.segment import Segment
 from textual.message import Message as Event
 from textual.strip import Strip
 
 from compaction.messages import Message
 from tui.widgets.line_list import LineList
-from tui.widgets.looks import Palette, grouped
+from tui.widgets.looks import Palette, fit, grouped
 from tui.widgets.message_row import Row, columns_for, first_line, paint_row
 
 
@@ -113,8 +114,4 @@ class ResultView(LineList):
 
 def text_strip(text: str, width: int, palette: Palette) -> Strip:
     """A muted sentence as one line."""
-    from rich.segment import Segment
-
-    from tui.widgets.looks import fit
-
     return Strip([Segment(fit(text, width), palette.muted)], width)

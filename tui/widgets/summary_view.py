@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -95,7 +94,7 @@ class SummaryView(Vertical):
     def compose(self) -> ComposeResult:
         yield Static("", id="summary-head", markup=False)
         yield TextPane(passages_of(self._shown))
-        yield TextArea("", soft_wrap=True, tab_behavior="indent")
+        yield TextArea("", soft_wrap=True, tab_behavior="focus")
         yield Static(Content("ctrl+s keeps the edit · escape drops it"), id="summary-keys")
 
     # --------------------------------------------------------------------------------- data
@@ -149,13 +148,6 @@ class SummaryView(Vertical):
     def _close(self) -> None:
         self.set_class(False, "-editing")
         self.query_one(TextPane).focus()
-
-    def on_key(self, event: events.Key) -> None:
-        """The editor must not swallow the way out."""
-        if self.editing and event.key == "escape":
-            event.stop()
-            event.prevent_default()
-            self.action_drop_edit()
 
 
 def head_of(shown: SummaryShown) -> Content:
