@@ -1,0 +1,422 @@
+"""compact(plan, summarizer) -> Compacted: the new list of messages, and the account of the old.
+
+Nothing here decides what to summarize (the plan does) or what the summary says (the summarizer
+does). It makes the list, holds the summary to the rules, and says what happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from compaction.account import Fate, Regions, account_dropped, account_of, account_unchanged
+from compaction.errors import SummarizerError
+from compaction.findings import Finding
+from compaction.marker import neutralise, wrap_summary
+from compaction.messages import IsCancelled, Message, Session, message
+from compaction.planning import Plan
+from compaction.resulting import after_findings, validity_findings
+from compaction.secrets import mask
+from compaction.summary import Placeholder, Summarizer, SummaryRequest, summarizer_named
+from compaction.summary.earlier import covered, earlier_summary
+from compaction.summary.protocol import usable
+from compaction.tokens import count_message, counter
+
+#: Tokens under which no text is worth asking a summarizer for.
+_LEAST = 8
+#: How far over its `max_tokens` a summary may be before it is worth a word.
+_SLACK = 1.1
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryMade:
+    """The summary that stands in the result.
+
+    `text` is what the summarizer (or the person) wrote, `content` what is sent: under its label,
+    in its wrapper, secrets masked. `tokens` counts the whole message. `edited`: a person wrote or
+    changed it. `count` is how many messages it covers, those of earlier summaries included.
+    """
+
+    text: str
+    content: str
+    role: str
+    tokens: int
+    summarizer: str
+    edited: bool
+    message: Message
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The result of a plan.
+
+    `messages` is the very tuple of the session when nothing happened. `saved` is the fraction of
+    `tokens_before` that is gone; both counts hold messages and overhead, by the same counter.
+    `account` has one Fate for every message of the session. `made` says whether the list is a new
+    one; `failure` why it was to be but is not the one that was planned ("" otherwise).
+    `over_budget`: even so it is over the budget. `plan` is the plan carried out, which keeps less
+    than the one asked for where the policy says `fit: shrink-recent`.
+    """
+
+    session: Session
+    plan: Plan
+    messages: tuple[Message, ...]
+    summary: SummaryMade | None
+    tokens_before: int
+    tokens_after: int
+    over_budget: bool
+    findings: tuple[Finding, ...]
+    account: tuple[Fate, ...]
+    made: bool
+    failure: str = ""
+
+    @property
+    def saved(self) -> float:
+        """The part of the tokens that is gone, from 0.0 to 1.0; negative when it grew."""
+        return 1 - self.tokens_after / self.tokens_before if self.tokens_before else 0.0
+
+    def as_session(self) -> Session:
+        """The session with the compacted list: what the next round starts from."""
+        if self.messages is self.session.messages:
+            return self.session
+        return replace(self.session, messages=self.messages)
+
+
+def compact(
+    plan: Plan, summarizer: Summarizer | None = None, *, cancelled: IsCancelled | None = None
+) -> Compacted:
+    """Carry out `plan`, the summary made by `summarizer` (None: the one the policy names).
+
+    A summary that failed, or that the policy does not accept, is dealt with as
+    `policy.failure` says. Raises SummarizerError only where that is `raise` or where the
+    policy's summarizer does not exist, and Cancelled when `cancelled` says so.
+    """
+    if not plan.compacts:
+        return _unchanged(plan, plan.reason)
+    if summarizer is None:
+        summarizer = summarizer_named(plan.policy.summary.summarizer)
+    if not _has_news(plan):
+        return _unchanged(plan, "nothing but an earlier summary stands before the recent part")
+    while True:
+        result = _attempt(plan, summarizer, cancelled)
+        if plan.policy.fit != "shrink-recent" or not result.over_budget or result.failure:
+            return result
+        smaller = plan.shrink()
+        if smaller is None:
+            return result
+        plan = smaller
+
+
+def compact_with_text(plan: Plan, text: str, summarizer: str = "edited") -> Compacted:
+    """Carry out `plan` with a summary that a person wrote or changed.
+
+    It is used as it is, whatever its size: only a blank one counts as failed.
+    """
+    if not plan.compacts:
+        return _unchanged(plan, plan.reason)
+    if not text.strip():
+        return _failed(plan, f"The {summarizer} summary is empty.")
+    return _with_summary(plan, text, summarizer, edited=True)
+
+
+# ------------------------------------------------------------------------------ one attempt
+
+
+def _attempt(plan: Plan, summarizer: Summarizer, cancelled: IsCancelled | None) -> Compacted:
+    request = _request(plan, cancelled)
+    if plan.policy.summary.accept == "smaller" and request.max_tokens < _LEAST:
+        return _failed(plan, _too_small(plan))
+    try:
+        text, cut = _text_of(summarizer, request, plan.policy.summary.accept)
+    except SummarizerError as error:
+        return _failed(plan, str(error))
+    result = _with_summary(plan, text, summarizer.name, edited=False, cut=cut)
+    made = result.summary
+    if (
+        plan.policy.summary.accept == "smaller"
+        and made is not None
+        and made.tokens >= plan.tokens_summarized
+    ):
+        return _failed(
+            plan,
+            f"The summary of {summarizer.name} has {made.tokens:,} tokens, not fewer than the "
+            f"{plan.tokens_summarized:,} of the {_many(plan)} it would replace.",
+        )
+    if plan.policy.fit == "reject" and result.over_budget:
+        return _failed(
+            plan,
+            f"The compacted list has {result.tokens_after:,} tokens, still over the budget of "
+            f"{plan.budget:,}, and the policy rejects that.",
+        )
+    return result
+
+
+def _text_of(summarizer: Summarizer, request: SummaryRequest, accept: str) -> tuple[str, bool]:
+    """The text to use, and whether it may be cut off. Raises SummarizerError."""
+    reply: object = summarizer.summarize(request)
+    if getattr(summarizer, "verbatim", False) and isinstance(reply, str):
+        return reply, False
+    if accept == "smaller":
+        checked = usable(reply, f"The summarizer {summarizer.name}")
+        return checked.text, checked.cut
+    if not isinstance(reply, str):
+        usable(reply, f"The summarizer {summarizer.name}")
+        raise AssertionError("unreachable: usable() refuses what is not text")
+    if accept == "usable" and not reply.strip():
+        raise SummarizerError(f"The summarizer {summarizer.name} returned nothing.")
+    return reply, False
+
+
+def _request(plan: Plan, cancelled: IsCancelled | None) -> SummaryRequest:
+    block = plan.policy.summary
+    every = plan.session.messages
+    messages = tuple(every[index] for index in plan.summarized)
+    labels = (block.label,)
+    update = plan.policy.iterate == "update"
+    earlier = (earlier_summary(entry, labels) for entry in messages) if update else ()
+    limit = block.max_tokens
+    if block.accept == "smaller":
+        frame = _summary_message(plan, "")
+        bare = count_message(frame, counter(plan.counts.tokenizer))
+        limit = min(limit, plan.tokens_summarized - bare - 1)
+    after = plan.summarized[-1] + 1
+    request = SummaryRequest(
+        messages=messages,
+        max_tokens=limit,
+        counter=counter(plan.counts.tokenizer),
+        previous=tuple(text for text in earlier if text is not None),
+        follows=every[after] if after < len(every) else None,
+        labels=labels,
+    )
+    return request if cancelled is None else replace(request, cancelled=cancelled)
+
+
+def _has_news(plan: Plan) -> bool:
+    """Whether the summarized part holds more than one earlier summary."""
+    if plan.policy.iterate != "update" or len(plan.summarized) != 1:
+        return True
+    only = plan.session.messages[plan.summarized[0]]
+    return earlier_summary(only, (plan.policy.summary.label,)) is None
+
+
+def _too_small(plan: Plan) -> str:
+    return (
+        f"The {_many(plan)} to summarize have {plan.tokens_summarized:,} tokens: too few for a "
+        "summary to be smaller."
+    )
+
+
+def _many(plan: Plan) -> str:
+    count = len(plan.summarized)
+    return f"{count:,} message{'' if count == 1 else 's'}"
+
+
+# ------------------------------------------------------------------------------- the results
+
+
+def _unchanged(plan: Plan, why: str) -> Compacted:
+    findings = (*plan.findings, *validity_findings(plan.session, plan.session.messages))
+    return Compacted(
+        session=plan.session,
+        plan=plan,
+        messages=plan.session.messages,
+        summary=None,
+        tokens_before=plan.tokens_before,
+        tokens_after=plan.tokens_before,
+        over_budget=plan.policy.trigger.passed(plan.tokens_before, plan.budget),
+        findings=findings,
+        account=account_unchanged(_regions(plan), why),
+        made=False,
+    )
+
+
+def _failed(plan: Plan, why: str) -> Compacted:
+    """What the policy wants when there is no usable summary."""
+    match plan.policy.failure:
+        case "raise":
+            raise SummarizerError(why)
+        case "placeholder":
+            text = Placeholder().summarize(_request(plan, None))
+            result = _with_summary(plan, text, Placeholder.name, edited=False)
+            made = result.summary
+            if made is None or made.tokens >= plan.tokens_summarized:
+                return _kept(plan, why)
+            note = "A placeholder stands where the summary was to be."
+        case "truncate":
+            result = _without_summary(plan, why)
+            note = f"The {_many(plan)} were dropped without a summary."
+        case _:
+            return _kept(plan, why)
+    finding = Finding("error", "summary-failed", f"{why} {note}")
+    return replace(result, failure=why, findings=(finding, *result.findings))
+
+
+def _kept(plan: Plan, why: str) -> Compacted:
+    finding = Finding(
+        "error",
+        "summary-failed",
+        f"{why} Every message was kept.",
+        remedy="Try another summarizer, write the summary by hand, or keep fewer recent messages.",
+    )
+    result = _unchanged(plan, f"there is no usable summary. {why}")
+    return replace(result, failure=why, findings=(finding, *result.findings))
+
+
+def _with_summary(
+    plan: Plan, text: str, summarizer: str, *, edited: bool, cut: bool = False
+) -> Compacted:
+    masked = mask(text)
+    used = text if edited else masked.text
+    made = _made(plan, used, text, summarizer, edited)
+    order, at = _order(plan)
+    every = plan.session.messages
+    messages = tuple(made.message if index < 0 else every[index] for index in order)
+    findings = _summary_findings(plan, made, masked.kinds, cut)
+    account = account_of(_regions(plan), order, at)
+    return _result(plan, messages, made, account, findings, order)
+
+
+def _without_summary(plan: Plan, why: str) -> Compacted:
+    order = [index for index in _order(plan)[0] if index >= 0]
+    messages = tuple(plan.session.messages[index] for index in order)
+    account = account_dropped(_regions(plan), order, why)
+    return _result(plan, messages, None, account, [], order)
+
+
+def _result(
+    plan: Plan,
+    messages: tuple[Message, ...],
+    made: SummaryMade | None,
+    account: tuple[Fate, ...],
+    findings: Sequence[Finding],
+    order: Sequence[int],
+) -> Compacted:
+    after = plan.tokens_before - plan.tokens_summarized + (made.tokens if made else 0)
+    over = plan.policy.trigger.passed(after, plan.budget)
+    return Compacted(
+        session=plan.session,
+        plan=plan,
+        messages=messages,
+        summary=made,
+        tokens_before=plan.tokens_before,
+        tokens_after=after,
+        over_budget=over,
+        findings=(
+            *plan.findings,
+            *findings,
+            *after_findings(plan, messages, order, after, made.tokens if made else 0, over),
+        ),
+        account=account,
+        made=True,
+    )
+
+
+# ------------------------------------------------------------------------------- the pieces
+
+
+def _summary_message(plan: Plan, text: str) -> Message:
+    block = plan.policy.summary
+    return message(
+        block.role, wrap_summary(text, block, _covered(plan)), summary="compaction"
+    )
+
+
+def _covered(plan: Plan) -> int:
+    every = plan.session.messages
+    labels = (plan.policy.summary.label,)
+    return sum(covered(every[index], labels) for index in plan.summarized)
+
+
+def _made(plan: Plan, used: str, text: str, summarizer: str, edited: bool) -> SummaryMade:
+    entry = _summary_message(plan, used)
+    return SummaryMade(
+        text=text if edited else used,
+        content=entry.text,
+        role=entry.role,
+        tokens=count_message(entry, counter(plan.counts.tokenizer)),
+        summarizer=summarizer,
+        edited=edited,
+        message=entry,
+        count=_covered(plan),
+    )
+
+
+def _order(plan: Plan) -> tuple[list[int], int]:
+    """Source indexes in the order of the result, -1 for the summary, and the summary's place."""
+    head = list(plan.head)
+    middle = sorted([*plan.kept, *plan.cleared])
+    recent = list(plan.recent)
+    match plan.policy.summary.place:
+        case "last":
+            order = [*head, *middle, *recent, -1]
+        case "before-recent":
+            order = [*head, *middle, -1, *recent]
+        case _:
+            order = [*head, -1, *middle, *recent]
+    return order, order.index(-1)
+
+
+def _regions(plan: Plan) -> Regions:
+    return Regions(plan.head, plan.summarized, plan.kept, plan.cleared, plan.recent)
+
+
+def _summary_findings(
+    plan: Plan, made: SummaryMade, secrets: Sequence[str], cut: bool
+) -> list[Finding]:
+    findings: list[Finding] = []
+    if secrets:
+        kinds = ", ".join(dict.fromkeys(secrets))
+        what = "looks like a secret" if len(secrets) == 1 else "look like secrets"
+        done = "left as written" if made.edited else "masked"
+        findings.append(
+            Finding(
+                "warning",
+                "secret-in-summary",
+                f"{len(secrets)} place{'' if len(secrets) == 1 else 's'} of the summary {what} "
+                f"({kinds}): {done}.",
+                remedy="Kept messages are exported as they are; look there too before sharing.",
+            )
+        )
+    if cut:
+        findings.append(
+            Finding(
+                "warning",
+                "summary-cut",
+                f"The reply of {made.summarizer} ends inside an open tag: its summary may be cut "
+                "off.",
+                remedy="Read the summary; make it again or edit it.",
+            )
+        )
+    if made.role in {"system", "developer"}:
+        findings.append(
+            Finding(
+                "warning",
+                "summary-promoted",
+                f"Policy {plan.policy.name} sends the summary as a {made.role} message: text of "
+                "users and tools becomes an instruction.",
+                remedy="Set summary.role to user.",
+            )
+        )
+    limit = plan.policy.summary.max_tokens
+    if made.tokens > limit * _SLACK + _LEAST + _frame(plan):
+        findings.append(
+            Finding(
+                "warning" if made.edited else "info",
+                "summary-long",
+                f"The summary has {made.tokens:,} tokens; the policy asks for {limit:,}.",
+            )
+        )
+    if not made.edited and made.message.text and neutralise(made.text) != made.text:
+        findings.append(
+            Finding(
+                "info",
+                "summary-neutralised",
+                "The summary quotes tags that could close its frame; they are shown as ‹tag›.",
+            )
+        )
+    return findings
+
+
+def _frame(plan: Plan) -> int:
+    return count_message(_summary_message(plan, ""), counter(plan.counts.tokenizer))

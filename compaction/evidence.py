@@ -1,0 +1,403 @@
+"""What of a conversation must not be paraphrased: identifiers, numbers, names, constraints.
+
+Values are exact substrings of the text they come from. The digest copies them; the survival
+report says which of them a summary still holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from compaction.messages import Media, Message, Text, ToolCall, ToolResult
+
+
+class Value(NamedTuple):
+    """One exact value. `kind` is one of KINDS."""
+
+    text: str
+    kind: str
+
+
+#: Kinds of values, most telling first.
+KINDS = ("url", "path", "id", "address", "date", "pair", "number", "name")
+
+# --------------------------------------------------------------------------------- patterns
+
+_EXTENSIONS = (
+    "py|pyi|ipynb|js|jsx|mjs|cjs|ts|tsx|vue|svelte|go|rs|java|kt|kts|scala|swift|c|h|cc|cpp|hpp|cs|fs|rb|php|pl|lua"
+    "|sh|bash|zsh|fish|ps1|sql|html|htm|css|scss|less|xml|json|jsonl|ndjson|yaml|yml|toml|ini|cfg|conf|env|lock|mod|sum"
+    "|md|mdx|rst|txt|log|csv|tsv|parquet|pdf|docx|xlsx|pptx|png|jpe?g|gif|svg|webp|mp[34]|wav|zip|tar|gz|tgz|whl|deb"
+    "|proto|graphql|tf|ex|exs|erl|hs|ml|dart|r|jl|nix|patch|diff|service|pem|crt|key|db|sqlite"
+)
+_WORD = "A-Za-z0-9_À-ɏ"
+_EDGE = rf"(?<![{_WORD}])"
+_SEGMENT = rf"[{_WORD}.@+~%-]{{1,128}}"
+
+# One alternative a kind; each starts at the edge of a word and repeats bounded, disjoint
+# classes, so that a scan is linear in the text.
+_TOKEN = re.compile(
+    r"(?P<url>(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\s\"'`<>\\^{}|，。、；」』）“”]{1,2000})"
+    rf"|(?P<mail>{_EDGE}[A-Za-z0-9][A-Za-z0-9_.+-]{{0,63}}@[A-Za-z0-9-]{{1,63}}(?:\.[A-Za-z0-9-]{{1,63}}){{1,5}})"
+    rf"|(?P<uuid>{_EDGE}[0-9a-fA-F]{{8}}-[0-9a-fA-F]{{4}}-[0-9a-fA-F]{{4}}-[0-9a-fA-F]{{4}}-[0-9a-fA-F]{{12}}(?![0-9A-Za-z]))"
+    r"|(?P<ip6>\[[0-9a-fA-F:]{2,39}:[0-9a-fA-F:.]{0,39}\](?::\d{1,5})?)"
+    rf"|(?P<ip4>{_EDGE}\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?::\d{{1,5}})?(?:/\d{{1,2}})?(?![\d.]*[A-Za-z_]))"
+    rf"|(?P<date>{_EDGE}\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{{1,9}})?)?(?:Z|[+-]\d\d:?\d\d)?)?(?![\w-]))"
+    rf"|(?P<time>{_EDGE}\d{{1,2}}:\d\d(?::\d\d)?(?![\w:.]))"
+    rf"|(?P<pair>{_EDGE}-{{0,2}}[A-Za-z_][A-Za-z0-9_.-]{{1,60}}=(?![=>])[^\s\"'`,;&|<>(){{}}\[\]]{{1,200}})"
+    rf"|(?P<drive>{_EDGE}[A-Za-z]:\\[{_WORD}.\\ @+~-]{{1,250}})"
+    rf"|(?P<rooted>(?<![{_WORD}/.:<])(?:~|\.{{1,2}})?/{_SEGMENT}(?:/{_SEGMENT}){{0,40}}/?)"
+    rf"|(?P<relative>{_EDGE}[A-Za-z0-9_À-ɏ.@][{_WORD}.@+~-]{{0,127}}(?:/{_SEGMENT}){{1,40}}/?)"
+    rf"|(?P<file>{_EDGE}\.?[A-Za-z0-9_À-ɏ][{_WORD}-]{{0,100}}(?:\.[{_WORD}-]{{1,40}}){{0,4}}\.(?:{_EXTENSIONS})(?![{_WORD}-]))"
+    rf"|(?P<digest>{_EDGE}(?:sha\d{{1,3}}|md5)[:-][A-Za-z0-9+/=]{{8,128}})"
+    rf"|(?P<ticket>{_EDGE}[A-Z][A-Z0-9]{{1,15}}(?:-\d{{1,9}}){{1,3}}(?![{_WORD}-]))"
+    rf"|(?P<sharp>(?<![{_WORD}&/])#[A-Za-z]{{0,4}}\d{{1,12}}(?![{_WORD}]))"
+    rf"|(?P<variable>{_EDGE}[A-Z][A-Z0-9]{{1,30}}_[A-Z0-9_]{{1,60}}(?![{_WORD}]))"
+    rf"|(?P<version>{_EDGE}v?\d{{1,5}}(?:\.\d{{1,6}}){{2,3}}(?:-[A-Za-z0-9.]{{1,30}})?(?![{_WORD}]))"
+    rf"|(?P<opaque>{_EDGE}[A-Za-z0-9](?:[A-Za-z0-9_]|[.-](?=[A-Za-z0-9])){{4,199}}(?![{_WORD}]))"
+)
+_KIND_OF = {
+    "url": "url", "mail": "address", "uuid": "id", "ip6": "address", "ip4": "address",
+    "date": "date", "time": "date", "pair": "pair", "drive": "path", "rooted": "path",
+    "relative": "path", "file": "path", "digest": "id", "ticket": "id", "sharp": "id",
+    "variable": "name", "version": "number", "opaque": "id",
+}  # fmt: skip
+
+_UNITS = (
+    "%|‰|°C|°F|°|ns|µs|us|ms|secs?|seconds?|min|mins|minutes?|hrs?|hours?|h|days?|weeks?|months?|years?|s"
+    "|[KMGT]i?B|[kmgt]b|[KMG]bit/s|bytes?|kB|B|bits?|rpm|Hz|[kMG]Hz|W|kW|kWh|MW|V|mA|A|mAh|bar|Pa|kPa|hPa|psi"
+    "|mm|cm|km|m|µm|nm|inch(?:es)?|ft|km/h|mph|m/s|mg|kg|g|t|tons?|lbs?|oz|ml|l|L|px|pt|em|rem|dpi|fps|qps|rps"
+    "|tokens?|requests?|req/s|rows?|lines?|USD|EUR|GBP|JPY|CNY|RMB|CHF|dollars?|euros?|cents?"
+    "|元|块|円|個|个|件|人|分|秒|分钟|小时|天|時間|日|月|年|号|号楼|歳|岁|公里|公斤|米|台|本|枚|回|次"
+)
+_NUMBER = re.compile(
+    rf"(?<![\w.,/-])(?:[$€£¥₹]\s?\d[\d,.]*(?:[kKmMbB]\b)?"
+    rf"|[+-]?\d(?:[\d,.]{{0,30}}\d)?(?:\s?(?:{_UNITS})(?![A-Za-z0-9_])|\s?[€£¥₽₹]|(?<=\d{{5}})(?![\w.,/-])))"
+)
+_QUOTED = re.compile(
+    r"`([^`\n]{2,80})`|\"([^\"\n]{2,60})\"|“([^”\n]{2,60})”|「([^」\n]{1,40})」|『([^』\n]{1,40})』|«\s?([^»\n]{2,60}?)\s?»|„([^“”\n]{2,60})[“”]|《([^》\n]{1,40})》"
+)
+# A path whose folder has one space in its name: only prose is searched for it.
+_SPACED = re.compile(
+    rf"(?<![{_WORD}/.:])(?:/{_SEGMENT}){{1,12}} {_SEGMENT}(?:/{_SEGMENT}){{1,12}}\.(?:{_EXTENSIONS})(?![{_WORD}])"
+)
+
+_STRIP = "()[]{}<>\"'`,;:!?“”‘’„«»*…。，、；：！？「」『』（）【】《》|"
+_CHUNK = 8192
+_LONG_TOKEN = 65536
+
+# Words that look like a relative path or an identifier and are neither.
+_NOT_PATHS = re.compile(r"(?:and/or|n/a|w/o?|i/o|tcp/ip|ci/cd|24/7|he/she|s/he|yes/no|true/false|on/off)\Z", re.I)
+_DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[A-Za-z]")
+_HEX = re.compile(r"[0-9a-f]+\Z|[0-9A-F]+\Z")
+
+
+# ------------------------------------------------------------------------------- extraction
+
+
+def values(text: str, *, prose: bool = True) -> list[Value]:
+    """The exact values in `text`, in order, each once.
+
+    With `prose` (a person's or a model's own words) quoted names and paths with a space count
+    too; tool output is full of quotes that mean nothing, so it is searched without.
+    """
+    return list(_scan(text, prose))
+
+
+def identifiers(text: str) -> list[str]:
+    """Paths, URLs, ids, hashes, numbers with units, quoted names: exact strings, in order."""
+    return [value.text for value in _scan(text, prose=True)]
+
+
+def _scan(text: str, prose: bool) -> Iterator[Value]:
+    seen: set[str] = set()
+    tokens: set[str] = set()
+    for chunk in _chunks(text):
+        found: list[Value] = []
+        for token in chunk.split():
+            if token in tokens or token.isalpha():
+                continue
+            tokens.add(token)
+            found += _of_token(token)
+        if prose:
+            found += _of_prose(chunk)
+            found += (Value(match[0].strip(), "number") for match in _NUMBER.finditer(chunk))
+        fresh: dict[str, Value] = {}
+        for value in found:
+            if value.text not in seen:
+                fresh.setdefault(value.text, value)
+        if len(fresh) > 1:
+            whole = _without_parts(fresh, chunk) if prose else list(fresh.values())
+            yield from sorted(whole, key=lambda value: chunk.find(value.text))
+        else:
+            yield from fresh.values()
+        seen.update(fresh)
+
+
+def _without_parts(fresh: dict[str, Value], chunk: str) -> list[Value]:
+    """`fresh` without values that occur only inside a longer one (an id inside its URL)."""
+    longer = sorted(fresh, key=len, reverse=True)
+    joined = "\n".join(longer)
+    kept: list[Value] = []
+    for text in fresh:
+        inside = joined.count(text) - 1
+        if inside and chunk.count(text) <= sum(
+            chunk.count(other) * other.count(text)
+            for other in longer
+            if len(other) > len(text) and text in other
+        ):
+            continue
+        kept.append(fresh[text])
+    return kept
+
+
+def _chunks(text: str) -> Iterator[str]:
+    if len(text) <= _CHUNK:
+        yield text
+        return
+    start = 0
+    while start < len(text):
+        end = start + _CHUNK
+        if end < len(text):
+            cut = text.rfind("\n", start, end)
+            if cut <= start:
+                cut = text.rfind(" ", start, end)
+            end = cut + 1 if cut > start else _token_end(text, end)
+        yield text[start:end]
+        start = end
+
+
+def _token_end(text: str, at: int) -> int:
+    """Where the run without white space around `at` ends, within reason."""
+    for end in range(at, min(at + _LONG_TOKEN, len(text))):
+        if text[end].isspace():
+            return end
+    return min(at + _LONG_TOKEN, len(text))
+
+
+def _of_token(token: str) -> Iterator[Value]:
+    stripped = token.strip(_STRIP)
+    if not stripped or stripped.isalpha():
+        if not (token.startswith("[") and ":" in token):
+            return
+    if stripped.isascii() and stripped.replace("-", "").replace("'", "").isalpha():
+        return
+    for match in _TOKEN.finditer(token):
+        form = match.lastgroup or ""
+        value = _trim(match[0], form)
+        if value and _telling(value, form):
+            yield Value(value, _KIND_OF[form])
+
+
+def _trim(value: str, form: str) -> str:
+    if form == "url":
+        value = value.rstrip(".,;:!?*'_")
+        for opening, closing in ("()", "[]"):
+            while value.endswith(closing) and value.count(closing) > value.count(opening):
+                value = value[:-1].rstrip(".,;:!?*")
+        return value
+    if form in {"rooted", "relative", "drive", "pair"}:
+        return value.rstrip(".,:;!?- *")
+    return value
+
+
+def _telling(value: str, form: str) -> bool:
+    """Whether `value`, of that form, is worth copying exactly."""
+    match form:
+        case "opaque":
+            return _is_id(value)
+        case "rooted":
+            return value.count("/") > 1 or "." in value.strip("./~")
+        case "relative":
+            if _NOT_PATHS.match(value):
+                return False
+            last = value.rstrip("/").rsplit("/", 1)[-1]
+            many = value.count("/") > 1
+            return ("." in last.strip(".") or many or value.endswith("/")) and bool(
+                _LETTER.search(value)
+            )
+        case "pair":
+            return not value.endswith("=")
+        case "file":
+            return value.lower() not in {"node.js", "next.js", "vue.js", "e.g", "i.e"}
+        case "ticket":
+            return not value.startswith(("UTF-", "ISO-", "SHA-", "AES-", "GPT-", "COVID-", "RFC-"))
+        case "ip4":
+            return True
+        case _:
+            return True
+
+
+def _is_id(value: str) -> bool:
+    """Whether an opaque word is an identifier: digits and letters mixed, or a long number."""
+    if not _DIGIT.search(value):
+        return False
+    if value.isdigit():
+        return len(value) >= 5
+    if not _LETTER.search(value):
+        return len(value) >= 7
+    if _HEX.match(value):
+        return len(value) >= 7
+    digits = sum(char.isdigit() for char in value)
+    return digits >= 2 or len(value) >= 8
+
+
+def _of_prose(chunk: str) -> Iterator[Value]:
+    for match in _QUOTED.finditer(chunk):
+        name = next(group for group in match.groups() if group is not None)
+        if name.strip() == name and any(char.isalnum() for char in name):
+            yield Value(name, "name")
+    for match in _SPACED.finditer(chunk):
+        yield Value(match[0], "path")
+
+
+# ------------------------------------------------------------------------------- constraints
+
+_STRONG = (
+    r"\b(?:never|must(?:n['’]t)?|do not|don['’]t|cannot|shall not|may not|should not|shouldn['’]t|forbidden|not allowed"
+    r"|prohibited|under no circumstances|no longer than|at most|no more than|required to|only (?:use|if|when|after|the|touch|change|edit))\b"
+    r"|\b(?:niemals|auf keinen Fall|keinesfalls|darf(?:st)? (?:\w+ ){0,3}(?:nicht|kein\w*)|dürfen (?:\w+ ){0,3}(?:nicht|kein\w*)|muss|müssen|musst|verboten|bitte (?:\w+ ){0,4}(?:nicht|kein\w*|nur))\b"
+    r"|\b(?:ne (?:\w+ ){1,3}(?:pas|jamais|plus|rien)|n['’]\w+ (?:pas|jamais|plus|rien)|jamais|doit|doivent|devez|il faut|interdit\w*|obligatoire\w*)\b"
+    r"|\b(?:nunca|jamás|no deb\w+|deb(?:e|es|en|emos)|prohibid\w+|obligatori\w+|hay que|tienes? que|no (?:se )?(?:toques?|borres?|cambies?|uses?|modifiques?|hagas|envíes?|puede\w*))\b"
+    r"|不要|不能|不可|不得|不准|不许|必须|必需|禁止|切勿|请勿|务必|一定要|只能|严禁|绝不|绝对不|千万别|别(?=[^的人处墅])"
+    r"|ないでください|てはいけ|てはなら|しないで|するな|必ず|絶対|禁止|なければな|ねばな|厳禁|こと。"
+)
+_WEAK = (
+    r"\b(?:always|make sure|ensure|avoid|without (?:asking|breaking|changing|touching)|stop (?:doing|using|adding)|instead of|prefer|keep it|requirement)\b"
+    r"|\b(?:immer|nur wenn|stets|nicht|keine?[nmrs]?|nichts)\b|\b(?:toujours|sans|uniquement)\b|\b(?:siempre|solo|sólo|sin)\b"
+    r"|总是|始终|只(?:用|要|在)|避免|常に|だけ(?:に|を|で)|避け"
+)
+_CONSTRAINT = re.compile(_STRONG, re.IGNORECASE)
+_PREFERENCE = re.compile(_WEAK, re.IGNORECASE)
+_SENTENCE = re.compile(r"[^\n.!?。！？；]+(?:[.!?](?![\s\n]|\Z|[\"”')])[^\n.!?。！？；]*)*[.!?。！？；]*[\"”')」]*")
+_SENTENCE_CHARS = 400
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of prose, stripped; a line break always ends one. Longer ones than
+    can be quoted are left out."""
+    for line in text.split("\n"):
+        if len(line) > 50_000 or not line.strip():
+            continue
+        for match in _SENTENCE.finditer(line):
+            sentence = match[0].strip()
+            if sentence and len(sentence) <= _SENTENCE_CHARS:
+                yield sentence
+
+
+def constraints(text: str, *, weak: bool = True) -> list[str]:
+    """The sentences that forbid or demand something, exact and in order, each once.
+
+    English, Chinese, Japanese, German, French and Spanish. `weak` takes preferences too.
+    """
+    found: dict[str, None] = {}
+    for sentence in sentences(text):
+        if len(sentence) < 4:
+            continue
+        if _CONSTRAINT.search(sentence) or (weak and _PREFERENCE.search(sentence)):
+            found.setdefault(sentence)
+    return list(found)
+
+
+# ---------------------------------------------------------------------------------- survival
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One value or constraint, and the message (its index) where it first occurs."""
+
+    text: str
+    kind: str
+    message: int
+
+
+@dataclass(frozen=True, slots=True)
+class Survival:
+    """What of the replaced messages a summary still holds, and what it lost."""
+
+    kept: tuple[Evidence, ...]
+    lost: tuple[Evidence, ...]
+
+
+#: Characters of one tool output that are searched, from its beginning and from its end.
+OUTPUT_WINDOW = 4000
+
+
+def evidence_of(messages: Sequence[Message], indexes: Sequence[int] | None = None) -> list[Evidence]:
+    """Every value and constraint of `messages`, each once, at the message it first occurs in.
+
+    `indexes` gives the index of each message in its session; without it they count from 0. Of a
+    long tool output only the beginning and the end are searched.
+    """
+    found: dict[str, Evidence] = {}
+    for at, message in enumerate(messages):
+        index = at if indexes is None else indexes[at]
+        for text, prose in _texts(message):
+            for value in values(text, prose=prose):
+                found.setdefault(value.text, Evidence(value.text, value.kind, index))
+            if prose and message.role in {"user", "system", "developer"}:
+                for sentence in constraints(text, weak=False):
+                    found.setdefault(sentence, Evidence(sentence, "constraint", index))
+    return list(found.values())
+
+
+def _texts(message: Message) -> Iterator[tuple[str, bool]]:
+    for part in message.parts:
+        match part:
+            case Text(text=text):
+                yield text, message.role != "tool"
+            case ToolCall(arguments=arguments):
+                yield window(arguments), False
+            case ToolResult(content=content):
+                for inner in content:
+                    if not isinstance(inner, Media):
+                        yield window(inner.text), False
+            case _:
+                continue
+
+
+def window(text: str, size: int = OUTPUT_WINDOW) -> str:
+    """The beginning and the end of a long text, cut at line or word ends."""
+    if len(text) <= 2 * size:
+        return text
+    start = max(text.rfind("\n", 0, size), text.rfind(" ", 0, size))
+    tail = len(text) - size
+    ends = [at for at in (text.find("\n", tail), text.find(" ", tail)) if at >= 0]
+    end = min(ends) if ends else tail
+    return f"{text[: start if start > 0 else size]}\n{text[end:]}"
+
+
+def survival(
+    messages: Sequence[Message], text: str, indexes: Sequence[int] | None = None
+) -> Survival:
+    """Which values and constraints of `messages` occur literally in `text`, and which do not."""
+    kept: list[Evidence] = []
+    lost: list[Evidence] = []
+    flat = " ".join(text.split())
+    for item in evidence_of(messages, indexes):
+        there = occurs(item.text, text) or (
+            item.kind == "constraint" and " ".join(item.text.split()) in flat
+        )
+        (kept if there else lost).append(item)
+    return Survival(tuple(kept), tuple(lost))
+
+
+def occurs(value: str, text: str) -> bool:
+    """Whether `value` stands in `text` as itself, not as a part of a longer word or number."""
+    at = text.find(value)
+    first, last = _joins(value[:1]), _joins(value[-1:])
+    while at >= 0:
+        end = at + len(value)
+        before = first and at > 0 and _joins(text[at - 1])
+        after = last and end < len(text) and _joins(text[end])
+        if not before and not after:
+            return True
+        at = text.find(value, at + 1)
+    return False
+
+
+def _joins(char: str) -> bool:
+    return char.isascii() and (char.isalnum() or char == "_")

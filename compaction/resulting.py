@@ -1,0 +1,140 @@
+"""What there is to say about a compacted list: refusals, roles that collide, a missed budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from weakref import WeakKeyDictionary
+
+from compaction.findings import Finding
+from compaction.formats.base import Dialect
+from compaction.messages import Message, Session
+from compaction.planning import Plan
+
+_CHECKED: WeakKeyDictionary[Session, tuple[Finding, ...]] = WeakKeyDictionary()
+
+
+def dialect_of(session: Session) -> Dialect:
+    """The API whose rules the lists of this session follow."""
+    from compaction.errors import SessionError
+    from compaction.formats import format_named
+
+    try:
+        return format_named(session.format).dialect
+    except SessionError:
+        return "openai-chat"
+
+
+def validity_findings(session: Session, messages: Sequence[Message]) -> tuple[Finding, ...]:
+    """What the session's own API would refuse in `messages`; indexes are those of `messages`."""
+    from compaction.validity import check
+
+    if messages is not session.messages:
+        return check(messages, dialect_of(session))
+    found = _CHECKED.get(session)
+    if found is None:
+        found = _CHECKED[session] = check(messages, dialect_of(session))
+    return found
+
+
+def after_findings(
+    plan: Plan,
+    messages: Sequence[Message],
+    order: Sequence[int],
+    tokens: int,
+    summary_tokens: int,
+    over: bool,
+) -> list[Finding]:
+    """The findings about a result. Indexes are those of the session, where the person looks."""
+    findings = _of_validity(plan.session, messages, order)
+    findings += _of_roles(messages, order)
+    if over:
+        findings.append(_of_budget(plan, tokens, summary_tokens))
+    return findings
+
+
+def _of_validity(
+    session: Session, messages: Sequence[Message], order: Sequence[int]
+) -> list[Finding]:
+    before = validity_findings(session, session.messages)
+    known = {(finding.code, finding.message) for finding in before}
+    findings: list[Finding] = []
+    still: set[tuple[str, int | None]] = set()
+    for finding in validity_findings(session, messages):
+        at = finding.message
+        source = order[at] if at is not None and at < len(order) else None
+        where = source if source is not None and source >= 0 else None
+        key = (finding.code, where)
+        still.add(key)
+        text = finding.text if key in known else f"In the result: {finding.text}"
+        findings.append(replace(finding, message=where, text=text))
+    findings += (
+        replace(finding, level="info", text=f"Before compaction: {finding.text}")
+        for finding in before
+        if finding.level != "info" and (finding.code, finding.message) not in still
+    )
+    return findings
+
+
+def _of_roles(messages: Sequence[Message], order: Sequence[int]) -> list[Finding]:
+    """Whether the summary stands beside a message of its own role, where strict servers refuse."""
+    findings: list[Finding] = []
+    at = next((place for place, source in enumerate(order) if source < 0), None)
+    if at is None:
+        return findings
+    role = messages[at].role
+    neighbours = [
+        place
+        for place in (at - 1, at + 1)
+        if 0 <= place < len(messages) and messages[place].role == role and role != "system"
+    ]
+    if neighbours:
+        sides = " and ".join("before" if place > at else "after" for place in neighbours)
+        findings.append(
+            Finding(
+                "info",
+                "summary-role-collides",
+                f"The summary is a {role} message directly {sides} another: the large APIs join "
+                "them, servers with a strict chat template refuse them.",
+                order[neighbours[-1]],
+            )
+        )
+    if role == "user" and at and messages[at - 1].role == "tool":
+        findings.append(
+            Finding(
+                "info",
+                "summary-after-tool",
+                "The summary stands directly after a tool result; some servers refuse a user "
+                "message there.",
+                order[at - 1],
+            )
+        )
+    return findings
+
+
+def _of_budget(plan: Plan, tokens: int, summary_tokens: int) -> Finding:
+    counts = plan.counts.tokens
+    staying = [*plan.head, *plan.kept, *plan.cleared, *plan.recent]
+    biggest = max(staying, key=lambda index: counts[index], default=None)
+    parts = [
+        f"head {plan.tokens_head:,}",
+        f"summary {summary_tokens:,}",
+        f"recent {plan.tokens_recent:,}",
+    ]
+    if plan.tokens_kept:
+        parts.insert(2, f"pinned {plan.tokens_kept:,}")
+    if plan.overhead:
+        parts.append(f"tools and overhead {plan.overhead:,}")
+    text = (
+        f"The result has {tokens:,} tokens, {max(0, tokens - plan.budget):,} over the budget of "
+        f"{plan.budget:,}: {', '.join(parts)}."
+    )
+    if biggest is not None:
+        text += f" The largest message that stays is #{biggest} with {counts[biggest]:,}."
+    return Finding(
+        "warning",
+        "over-budget-after",
+        text,
+        biggest,
+        remedy="Keep fewer recent messages, raise the budget, or unpin messages.",
+    )

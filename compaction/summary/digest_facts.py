@@ -1,0 +1,313 @@
+"""Reading the messages for a digest: one pass that collects what each section may say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from compaction.errors import Cancelled
+from compaction.evidence import constraints, sentences, values, window
+from compaction.messages import Media, Message, Opaque, Text, ToolCall, ToolResult
+from compaction.secrets import mask
+from compaction.summary.digest_layout import Entry, Layout
+from compaction.summary.earlier import earlier_summary
+from compaction.summary.protocol import SummaryRequest
+from compaction.summary.quoting import flat, quoted, shortened, typed_text
+from compaction.summary.work_log import WorkLog
+
+_RESULT_WINDOW = 1500
+_ARGUMENT_WINDOW = 1000
+_PROSE_WINDOW = 20_000
+_VALUES_HELD = 40_000
+
+_GROUP_OF = {
+    "url": "URLs", "path": "Paths", "id": "Ids", "address": "Addresses", "date": "Dates",
+    "pair": "Settings", "number": "Numbers", "name": "Names",
+}  # fmt: skip
+_KIND_WEIGHT = {
+    "id": 1.3, "url": 1.2, "address": 1.2, "pair": 1.1, "path": 1.0, "date": 0.9, "number": 0.9, "name": 0.6,
+}  # fmt: skip
+
+_SMALL_TALK = re.compile(
+    r"(?:ok(?:ay)?|yes|yep|yeah|no|nope|sure|thanks?(?: you)?|go(?: on| ahead)?|continue|proceed|next|done|great|perfect"
+    r"|please (?:continue|proceed|go on)|do it|y|n|hi|hello|hey|good|nice|cool|lgtm|好的?|是的?|继续|谢谢|はい|いいえ|続けて"
+    r"|ありがとう(?:ございます)?|ja|nein|danke|weiter|oui|non|merci|sí|gracias|sigue)[.!。！, ]*\Z",
+    re.IGNORECASE,
+)
+_FILLER = re.compile(
+    r"(?:(?:perfect|great|excellent|done|good|awesome|sure|okay|ok|absolutely|certainly|understood|got it|now|wonderful|nice"
+    r"|you['’]re (?:absolutely )?right)\b[^.!?\n]{0,40}[.!:]+\s+)",
+    re.IGNORECASE,
+)
+_DECISION = re.compile(
+    r"\b(?:decided|decision|(?:I|we)['’](?:ll|ve) (?:use|go with|keep|switch|chosen|implement it)|let['’]s (?:use|go with|keep|switch)"
+    r"|go(?:ing)? with|instead of|rather than|root cause|the (?:real |actual )?(?:problem|issue|bug|fix|cause) (?:is|was)|turns out"
+    r"|opted|chose|agreed|conclusion|the reason (?:is|was)|this means|key (?:finding|insight)|fixed by|because of"
+    r"|entschieden|statt|Ursache|décidé|plutôt que|decidí|decidimos|en lugar de)\b"
+    r"|决定|采用|改用|原因是|根本原因|问题在于|決め|決定|採用|原因は|ことにし",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(
+    r"\b(?:next step|still (?:need|to do|fail|missing|open)|remaining|TODO|to[- ]do|not yet|pending|follow[- ]?up|blocked|unresolved"
+    r"|open question|needs? to be|waiting for|noch offen|offene Frage|reste à|queda(?:n)? por|pendiente)\b"
+    r"|待办|尚未|还需|未解决|未完了|残り|今後",
+    re.IGNORECASE,
+)
+_INTERRUPTED = "[Request interrupted by user"
+
+
+@dataclass(slots=True)
+class _Turn:
+    """One request and the last thing the assistant said to it."""
+
+    at: int
+    text: str
+    media: list[str] = field(default_factory=list)
+    reply: str = ""
+
+
+@dataclass(slots=True)
+class Facts:
+    """What one pass over the messages found."""
+
+    turns: list[_Turn] = field(default_factory=list)
+    work: WorkLog = field(default_factory=WorkLog)
+    musts: dict[str, tuple[float, int]] = field(default_factory=dict)
+    decided: dict[str, tuple[float, int]] = field(default_factory=dict)
+    open: dict[str, tuple[float, int]] = field(default_factory=dict)
+    found: dict[str, tuple[str, float]] = field(default_factory=dict)
+    earlier: list[str] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)
+    last: str = ""
+    last_at: int = -1
+    last_question: str = ""
+    messages: int = 0
+
+
+def read_messages(request: SummaryRequest) -> Facts:
+    """Collect the facts of the messages of `request`. Raises Cancelled."""
+    facts = Facts(messages=len(request.messages))
+    known = {flat(text) for text in request.previous}
+    for at, message in enumerate(request.messages):
+        if at % 256 == 0 and request.cancelled():
+            raise Cancelled("The summary was cancelled.")
+        earlier = earlier_summary(message, request.labels)
+        if earlier is not None:
+            facts.earlier.append(earlier)
+            known.discard(flat(earlier))
+            continue
+        _read(facts, message, at)
+    facts.earlier[:0] = [text for text in request.previous if flat(text) in known]
+    return facts
+
+
+def _read(facts: Facts, message: Message, at: int) -> None:
+    role = message.role
+    media: list[str] = []
+    texts: list[str] = []
+    for part in message.parts:
+        match part:
+            case Text(text=text):
+                if text.strip():
+                    texts.append(text)
+            case ToolCall():
+                facts.work.call(part, at)
+                _values(facts, window(part.arguments, _ARGUMENT_WINDOW), 0.8, prose=False)
+            case ToolResult():
+                _result(facts, part, at, media)
+            case Media():
+                media.append(omitted(part))
+            case Opaque(kind=kind, text=text):
+                _values(facts, window(text, _RESULT_WINDOW), 0.5, prose=False)
+                facts.work.called[kind or "unknown part"] += 1
+            case _:
+                continue
+    text = "\n".join(texts)
+    match role:
+        case "user":
+            _user(facts, message, text, media, at)
+        case "assistant":
+            _assistant(facts, text, media, at)
+        case "system" | "developer":
+            _instructions(facts, text, at)
+        case _ if text and not message.results:
+            _result(facts, ToolResult("", (Text(text),), name=message.name or role), at, media)
+
+
+def omitted(part: Media) -> str:
+    """What stands where a medium was: `[image/png, 1,204 bytes, omitted]`."""
+    return f"{part.label[:-1]}, omitted]"
+
+
+# ------------------------------------------------------------------------------- by speaker
+
+
+def _user(facts: Facts, message: Message, text: str, media: list[str], at: int) -> None:
+    said = typed_text(text) if text else ""
+    if message.injected or (message.results and not said):
+        _values(facts, window(text, _RESULT_WINDOW), 0.5, prose=False)
+        return
+    if not said and not media:
+        return
+    if said.startswith(_INTERRUPTED):
+        return
+    facts.turns.append(_Turn(at, said, list(media)))
+    facts.last_question = ""
+    _values(facts, said[:_PROSE_WINDOW], 4.0, prose=True)
+    for sentence in constraints(said[:_PROSE_WINDOW]):
+        _keep(facts.musts, sentence, 7.0, at)
+
+
+def _assistant(facts: Facts, text: str, media: list[str], at: int) -> None:
+    text = text.strip()
+    if not text and not media:
+        return
+    said = " ".join([text, *media]).strip()
+    facts.last, facts.last_at = said, at
+    if facts.turns:
+        facts.turns[-1].reply = said
+    else:
+        facts.before.append(said)
+    prose = text[:_PROSE_WINDOW]
+    _values(facts, prose, 2.0, prose=True)
+    facts.last_question = ""
+    for sentence in sentences(prose):
+        if len(sentence) < 12:
+            continue
+        if _DECISION.search(sentence):
+            _keep(facts.decided, sentence, 4.0, at)
+        if sentence.endswith(("?", "？")):
+            facts.last_question = sentence
+        elif _OPENING.search(sentence):
+            _keep(facts.open, sentence, 3.0, at)
+
+
+def _instructions(facts: Facts, text: str, at: int) -> None:
+    if not text:
+        return
+    _keep(facts.musts, f"instructions: {flat(text[:2000])}", 8.0, at)
+    for sentence in constraints(text[:_PROSE_WINDOW], weak=False):
+        _keep(facts.musts, sentence, 6.0, at)
+    _values(facts, text[:_PROSE_WINDOW], 2.0, prose=True)
+
+
+def _result(facts: Facts, part: ToolResult, at: int, media: list[str]) -> None:
+    facts.work.result(part, at)
+    media.extend(omitted(inner) for inner in part.content if isinstance(inner, Media))
+    for inner in part.content:
+        if not isinstance(inner, Media):
+            _values(facts, window(inner.text, _RESULT_WINDOW), 0.4, prose=False)
+
+
+def _keep(into: dict[str, tuple[float, int]], sentence: str, score: float, at: int) -> None:
+    known = into.get(sentence)
+    if known is None or known[1] < at:
+        into[sentence] = (score + (0.3 if known else 0.0), at)
+
+
+def _values(facts: Facts, text: str, weight: float, *, prose: bool) -> None:
+    found = facts.found
+    for value in values(text, prose=prose):
+        known = found.get(value.text)
+        score = weight * _KIND_WEIGHT[value.kind]
+        if known is None:
+            found[value.text] = (value.kind, score)
+        else:
+            found[value.text] = (known[0], max(known[1], score) + min(score, 1.0) * 0.2)
+    if len(found) > _VALUES_HELD:
+        ranked = sorted(found.items(), key=lambda item: -item[1][1])[: _VALUES_HELD // 2]
+        best = dict(ranked)
+        facts.found = {text: held for text, held in found.items() if text in best}
+
+
+# --------------------------------------------------------------------------------- entries
+
+
+def entries_of(facts: Facts, request: SummaryRequest) -> Layout:
+    """The facts as entries of a digest, each in a fuller and in shorter forms."""
+    layout = Layout()
+    room = request.max_tokens * 4
+    _lay_asked(facts, layout, room)
+    for section, found in (
+        ("Must / must not", facts.musts),
+        ("Decided", facts.decided),
+        ("Open", facts.open),
+    ):
+        _lay_sentences(section, found, layout)
+    if facts.last_question:
+        text = f"asked the user: {quoted(facts.last_question, 300, one_line=True)}"
+        layout.add("Open", Entry((text,), 6.5, facts.messages))
+    facts.work.lay_out(layout)
+    for place, (text, (kind, score)) in enumerate(facts.found.items()):
+        if not mask(text).kinds and "·" not in text and "\n" not in text:
+            layout.add("Values", Entry((text,), score * 0.9, place, _GROUP_OF[kind]))
+    _lay_last(facts, layout, request, room)
+    return layout
+
+
+def _lay_asked(facts: Facts, layout: Layout, room: int) -> None:
+    turns = facts.turns
+    small = 0
+    answered = _answers_last(facts)
+    for place, turn in enumerate(turns):
+        last = place == len(turns) - 1
+        reply = "" if last and answered else turn.reply
+        if _SMALL_TALK.match(turn.text) and not turn.media and len(turns) > 1:
+            if not _FILLER.sub("", flat(reply)[:200]).strip() or len(turns) > 30:
+                small += 1
+                continue
+        limit = max(80, min(900 if place == 0 else 500, room // 3))
+        asked = " ".join([quoted(turn.text, limit), *turn.media]).strip()
+        brief = " ".join([quoted(turn.text, limit // 3), *turn.media]).strip()
+        told = _told(reply, 280)
+        forms = [f"{asked}\n→ {told}"] if told else []
+        forms += [asked, brief] if brief != asked else [asked]
+        if told:
+            forms.insert(1, f"{brief}\n→ {_told(reply, 120)}")
+        score = 9.0 if place == 0 else 8.0 if last else 4.0 + 2.0 * place / len(turns)
+        if _SMALL_TALK.match(turn.text):
+            score = 2.0
+        layout.add("Asked", Entry(tuple(dict.fromkeys(forms)), score, turn.at))
+    if small:
+        layout.left_out["Asked"] = small
+    for place, said in enumerate(facts.before[-20:]):
+        layout.add("Decided", Entry((quoted(_told_text(said), 280, one_line=True),), 3.5, place))
+
+
+def _told(reply: str, limit: int) -> str:
+    text = _told_text(reply)
+    return quoted(text, limit, one_line=True) if text else ""
+
+
+def _told_text(reply: str) -> str:
+    text = reply.strip()
+    for _ in range(3):
+        shorter = _FILLER.sub("", text, count=1) if _FILLER.match(text) else text
+        if shorter == text or not shorter.strip():
+            break
+        text = shorter
+    return text
+
+
+def _lay_sentences(
+    section: str, found: dict[str, tuple[float, int]], layout: Layout
+) -> None:
+    for sentence, (score, at) in found.items():
+        text = quoted(sentence, 400, one_line=True)
+        layout.add(section, Entry((text,), score + at * 1e-6, at))
+
+
+def _answers_last(facts: Facts) -> bool:
+    """Whether the last assistant text ends the messages, so that what follows answers it."""
+    return facts.last_at >= 0 and facts.last_at == facts.messages - 1
+
+
+def _lay_last(facts: Facts, layout: Layout, request: SummaryRequest, room: int) -> None:
+    follows = request.follows
+    answered = follows is None or follows.role == "user"
+    if not _answers_last(facts) or not answered or not facts.last:
+        return
+    limit = max(80, min(1200, room // 4))
+    forms = dict.fromkeys(quoted(facts.last, size) for size in (limit, limit // 2, limit // 4))
+    layout.add("Last said", Entry(tuple(forms), 9.5, 0))
