@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from compaction.planning import Plan
 
 
+#: From this height on every bar is two lines thick, for a demonstration.
+_THICK = 5
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """One segment of a bar: tokens in the colour of a region ("" is neither region)."""
@@ -81,8 +85,9 @@ def figures(plan: Plan, summary_tokens: int | None = None) -> BarFigures:
 class BudgetBars(Tinted, Widget):
     """`before` and `after` as bars, with totals at the right and a legend below.
 
-    Three lines; with a height of 2 the legend goes. What is still past the budget in `after` is
-    hatched, so that a plan that does not reach it is seen without reading.
+    Three lines; with a height of 2 the legend goes, with 5 the bars are thicker. What is still
+    past the budget in `after` is hatched, so that a plan that does not reach it is seen without
+    reading.
     """
 
     DEFAULT_CSS = css("BudgetBars") + """
@@ -119,15 +124,18 @@ class BudgetBars(Tinted, Widget):
         palette = self.palette
         width = self.size.width
         shown = self._figures
-        if shown is None or y > 2:
+        thick = 2 if self.size.height >= _THICK else 1
+        if shown is None or y > 2 * thick:
             strip = Strip([])
-        elif y == 2:
+        elif y == 2 * thick:
             strip = self._legend(shown, width, palette)
         else:
-            strip = self._bar_line(shown, y == 1, width, palette)
+            strip = self._bar_line(shown, y >= thick, width, palette, named=y % thick == 0)
         return strip.adjust_cell_length(width, palette.text)
 
-    def _bar_line(self, shown: BarFigures, after: bool, width: int, palette: Palette) -> Strip:
+    def _bar_line(
+        self, shown: BarFigures, after: bool, width: int, palette: Palette, *, named: bool
+    ) -> Strip:
         label = 8 if width >= 40 else 2
         verdict = self._verdict(shown, after, width, palette)
         side = max(
@@ -137,8 +145,12 @@ class BudgetBars(Tinted, Widget):
         track = max(4, width - label - side - 1)
         name = ("after" if after else "before") if label > 2 else ("a" if after else "b")
         pieces = shown.after if after else shown.before
-        segments = [Segment(fit(name, label), palette.muted)]
+        segments = [Segment(fit(name if named else "", label), palette.muted)]
         segments.extend(bar_cells(pieces, shown, track, palette, after=after))
+        if after and named:
+            _write_budget(segments, len(segments) - track, shown, palette)
+        if not named:
+            return Strip(segments)
         segments.append(Segment(" ", palette.text))
         segments.extend(verdict)
         return Strip(segments)
@@ -237,7 +249,7 @@ def bar_cells(
         at += piece.tokens * unit
         end = min(width * 8, max(round(at), end + 2))
         edges.append((end, palette.regions.get(piece.region, palette.faint)))
-    mark = min(width - 1, int(shown.budget * unit) // 8)
+    mark = _mark(shown, width)
     total = shown.total_after if after else shown.total_before
     over = after and total > shown.budget
     segments: list[Segment] = []
@@ -250,9 +262,12 @@ def bar_cells(
         elif over and cell > mark and char == "█":
             char = "▒"
         segments.append(Segment(char, style))
-    if after:
-        _write_budget(segments, mark, end // 8 + 1, shown, palette)
     return segments
+
+
+def _mark(shown: BarFigures, width: int) -> int:
+    """The cell of the budget on a bar of `width` cells."""
+    return min(width - 1, shown.budget * width // shown.scale)
 
 
 def _cell(start: int, edges: Sequence[tuple[int, Style]], palette: Palette) -> tuple[str, Style]:
@@ -269,10 +284,12 @@ def _cell(start: int, edges: Sequence[tuple[int, Style]], palette: Palette) -> t
 
 
 def _write_budget(
-    segments: list[Segment], mark: int, used: int, shown: BarFigures, palette: Palette
+    segments: list[Segment], start: int, shown: BarFigures, palette: Palette
 ) -> None:
-    """Say what the mark is, and how much is free, where the bar leaves room for it."""
+    """Say what the mark is, and how much is free, where the bar that begins at `start` has room."""
+    mark = start + _mark(shown, len(segments) - start)
     free = shown.budget - shown.total_after
+    used = next((at for at in range(start, mark) if segments[at].text == "·"), mark)
     if free > 0:
         _write(segments, used + 1, mark - 1, f" {short(free)} free ", palette.muted)
     _write(segments, mark + 1, len(segments), f"budget {short(shown.budget)}", palette.muted)

@@ -116,25 +116,15 @@ class MessageDetail(Vertical):
         elif self._mode == "raw":
             self._say("raw record · r shows it as text")
             self.pane.show(raw_passages(message))
-        elif self._mode == "markdown" and self._show_markdown(message):
+        elif self._mode == "markdown" and len(text := message.text) <= MARKDOWN_CHARS:
             self._say("Markdown · m shows it plain")
+            self._show_markdown(text)
         else:
+            if self._mode == "markdown":
+                self._say(f"{grouped(len(text))} characters: too long for Markdown, shown plain")
             self.pane.show(passages_of(message, thinking=self._unfolded))
 
-    def _show_markdown(self, message: Message) -> bool:
-        text = message.text
-        if len(text) > MARKDOWN_CHARS:
-            self.pane.show(
-                [
-                    Passage(
-                        f"{grouped(len(text))} characters: too long for Markdown, shown plain.",
-                        "muted",
-                    ),
-                    Passage(""),
-                    *passages_of(message, thinking=self._unfolded),
-                ]
-            )
-            return False
+    def _show_markdown(self, text: str) -> None:
         place = self.query_one("#detail-markdown", VerticalScroll)
         found = place.query(Markdown)
         if found:
@@ -143,7 +133,6 @@ class MessageDetail(Vertical):
             place.mount(Markdown(block(text), open_links=False))
         place.scroll_home(animate=False)
         self.set_class(True, "-markdown")
-        return True
 
     def _say(self, note: str) -> None:
         line = self.query_one("#detail-note", Static)

@@ -103,8 +103,10 @@ def _member(key: str, value: object) -> str:
             return f"{key}: {value}"
         lines = value.replace("\r\n", "\n").split("\n")
         return f"{key}:\n" + "\n".join(f"  {line}" for line in lines)
-    flat = json.dumps(value, ensure_ascii=False)
-    return f"{key}: {flat if len(flat) <= _FLAT else json.dumps(value, indent=2, ensure_ascii=False)}"
+    shown = json.dumps(value, ensure_ascii=False)
+    if len(shown) > _FLAT:
+        shown = json.dumps(value, indent=2, ensure_ascii=False)
+    return f"{key}: {shown}"
 
 
 def raw_passages(message: Message) -> list[Passage]:

@@ -109,6 +109,7 @@ class Minimap(Tinted, Widget):
         self._window = (-1, -1)
         self._cursor: int | None = None
         self._dragging = False
+        self._jumped = -1
         self._densest = (0, 0)
 
     # --------------------------------------------------------------------------------- data
@@ -181,6 +182,7 @@ class Minimap(Tinted, Widget):
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Jump, and follow the mouse until it lets go."""
         self._dragging = True
+        self._jumped = -1
         self.capture_mouse()
         self._jump(event.y)
         event.stop()
@@ -202,4 +204,7 @@ class Minimap(Tinted, Widget):
             return
         height = max(1, self.size.height)
         first, _ = stretch(max(0, min(y, height - 1)), height, plan.n)
-        self.post_message(self.Jumped(self, min(first, plan.n - 1)))
+        index = min(first, plan.n - 1)
+        if index != self._jumped:
+            self._jumped = index
+            self.post_message(self.Jumped(self, index))
