@@ -1,0 +1,197 @@
+"""Plan: the decision for one session under one policy, as boundaries and totals."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from compaction.findings import Finding
+from compaction.groups import Groups
+from compaction.messages import Session
+from compaction.policy import Policy
+
+if TYPE_CHECKING:
+    from compaction.planning import Planner
+    from compaction.tokens import Counts
+
+Region = Literal["head", "summarized", "kept", "cleared", "recent"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """The decision for one session under one policy.
+
+    Messages [0, head_end) are the head and [cut, n) recent; what is between is summarized but
+    for `kept`. When nothing is compacted, `cut` is `head_end`, `kept` is empty, and all after
+    the head is recent. `reason` says in a sentence why it compacts, or why not.
+
+    `requested` and `effective` are keep_recent as asked and as given, in the unit of the policy
+    (None for "fit"); `snap_note` explains a difference. `unreachable` is "" or says that no
+    keep_recent brings the list under the budget, and what prevents it. All sizes are tokens.
+    """
+
+    session: Session
+    counts: Counts
+    groups: Groups
+    policy: Policy
+    n: int
+    head_end: int
+    cut: int
+    kept: tuple[int, ...]
+    compacts: bool
+    reason: str
+    budget: int
+    over_budget: bool
+    tokens_kept: int
+    summary_estimate: int
+    requested: int | float | None
+    effective: int | float | None
+    snap_note: str
+    unreachable: str
+    findings: tuple[Finding, ...]
+    planner: Planner
+
+    @property
+    def head(self) -> range:
+        """The messages kept first."""
+        return range(self.head_end)
+
+    @property
+    def summarized(self) -> Sequence[int]:
+        """The messages that one summary replaces; a range unless some between are kept."""
+        middle = range(self.head_end, self.cut)
+        if not self.kept:
+            return middle
+        kept = set(self.kept)
+        return tuple(index for index in middle if index not in kept)
+
+    @property
+    def cleared(self) -> Sequence[int]:
+        """The messages whose tool output is replaced by a placeholder: none under this plan."""
+        return ()
+
+    @property
+    def recent(self) -> range:
+        """The newest messages, kept verbatim."""
+        return range(self.cut, self.n)
+
+    def region(self, i: int) -> Region:
+        """Where message `i` goes."""
+        if not 0 <= i < self.n:
+            raise IndexError(f"there is no message #{i} among {self.n}")
+        if i < self.head_end:
+            return "head"
+        if i >= self.cut:
+            return "recent"
+        return "kept" if holds(self.kept, i) else "summarized"
+
+    @property
+    def overhead(self) -> int:
+        """Tokens of the window that are no message: tool definitions the file holds."""
+        return self.counts.overhead
+
+    @property
+    def tokens_before(self) -> int:
+        """All messages and the overhead."""
+        return self.counts.prefix[self.n] + self.counts.overhead
+
+    @property
+    def tokens_head(self) -> int:
+        return self.counts.prefix[self.head_end]
+
+    @property
+    def tokens_summarized(self) -> int:
+        prefix = self.counts.prefix
+        return prefix[self.cut] - prefix[self.head_end] - self.tokens_kept
+
+    @property
+    def tokens_recent(self) -> int:
+        return self.counts.prefix[self.n] - self.counts.prefix[self.cut]
+
+    @property
+    def tokens_after_estimate(self) -> int:
+        """The compacted list and the overhead, with the summary as estimated."""
+        return self.tokens_before - self.tokens_summarized + self.summary_estimate
+
+    @property
+    def over_by(self) -> int:
+        """How far the list is over the budget; 0 when it is not."""
+        return max(0, self.tokens_before - self.budget) if self.over_budget else 0
+
+    @property
+    def nothing_changes_past(self) -> int:
+        """The smallest budget under which nothing is compacted: the session's own total."""
+        return self.tokens_before + (self.policy.trigger.when == "reach")
+
+    def fits(self, summary_tokens: int) -> bool:
+        """Whether the compacted list keeps the budget with a summary of that many tokens."""
+        after = self.tokens_before - self.tokens_summarized + summary_tokens
+        return not self.policy.trigger.passed(after, self.budget)
+
+    def shrink(self, summary_tokens: int | None = None) -> Plan | None:
+        """The plan whose recent part is smaller by one safe cut; None when there is none.
+
+        With `summary_tokens`, None also when the list fits with such a summary already.
+        """
+        if not self.compacts or (summary_tokens is not None and self.fits(summary_tokens)):
+            return None
+        return self.planner.shrunk(self)
+
+    def as_json(self) -> dict[str, object]:
+        """The plan as `plan --json` prints it: half-open ranges, one entry a message in lists."""
+        session, policy = self.session, self.policy
+        return {
+            "session": {
+                "format": session.format,
+                "messages": self.n,
+                "problems": [problem.as_json() for problem in session.problems],
+            },
+            "policy": {
+                "name": policy.name,
+                "budget": self.budget,
+                "keep_recent": policy.keep_recent,
+                "unit": policy.recent.unit,
+                "requested": self.requested,
+                "effective": self.effective,
+                "snapped": self.snap_note,
+            },
+            "tokens": {
+                "before": self.tokens_before,
+                "head": self.tokens_head,
+                "summarized": self.tokens_summarized,
+                "kept": self.tokens_kept,
+                "recent": self.tokens_recent,
+                "overhead": self.overhead,
+                "after": None,
+                "after_estimate": self.tokens_after_estimate,
+                "tokenizer": self.counts.tokenizer,
+                "exact": self.counts.exact,
+            },
+            "over_budget": self.over_budget,
+            "compacts": self.compacts,
+            "reason": self.reason,
+            "unreachable": self.unreachable,
+            "head": [0, self.head_end],
+            "summarized": _span(self.summarized, self.cut),
+            "kept": list(self.kept),
+            "recent": [self.cut, self.n],
+            "regions": [self.region(index) for index in range(self.n)],
+            "message_tokens": list(self.counts.tokens),
+            "findings": [finding.as_json() for finding in self.findings],
+        }
+
+
+def holds(ascending: Sequence[int], i: int) -> bool:
+    """Whether `i` is one of `ascending`, found by bisection."""
+    at = bisect_left(ascending, i)
+    return at < len(ascending) and ascending[at] == i
+
+
+def _span(indexes: Sequence[int], empty_at: int) -> list[int] | None:
+    """[start, end) of `indexes` when they are contiguous, else None."""
+    if not indexes:
+        return [empty_at, empty_at]
+    first, last = indexes[0], indexes[-1]
+    return [first, last + 1] if last - first + 1 == len(indexes) else None
