@@ -146,7 +146,9 @@ class BudgetBars(Tinted, Widget):
         name = ("after" if after else "before") if label > 2 else ("a" if after else "b")
         pieces = shown.after if after else shown.before
         segments = [Segment(fit(name if named else "", label), palette.muted)]
-        segments.extend(bar_cells(pieces, shown, track, palette, after=after))
+        segments.extend(
+            bar_cells(pieces, shown, track, palette, after=after, lettered=named)
+        )
         if after and named:
             _write_budget(segments, len(segments) - track, shown, palette)
         if not named:
@@ -234,21 +236,28 @@ def bar_cells(
     palette: Palette,
     *,
     after: bool,
+    lettered: bool = True,
 ) -> list[Segment]:
     """A bar of `width` cells: the pieces edge to edge, what is free dotted, the budget marked.
 
-    Edges fall on eighths of a cell; a piece that holds anything is at least an eighth wide.
+    Edges fall on eighths of a cell; a piece that holds anything is at least two of them wide.
+    Where a piece is wide enough it bears its letter, so that colour is never alone.
     """
     unit = width * 8 / shown.scale
     edges: list[tuple[int, Style]] = []
+    letters: dict[int, tuple[str, Style]] = {}
     at = 0.0
     end = 0
     for piece in pieces:
         if piece.tokens <= 0:
             continue
         at += piece.tokens * unit
+        first = -(-end // 8) + 1
         end = min(width * 8, max(round(at), end + 2))
-        edges.append((end, palette.regions.get(piece.region, palette.faint)))
+        style = palette.regions.get(piece.region, palette.faint)
+        edges.append((end, style))
+        if lettered and piece.region and end // 8 - first >= 2:
+            letters[first] = (REGIONS[piece.region].letter, palette.on_block(style))
     mark = _mark(shown, width)
     total = shown.total_after if after else shown.total_before
     over = after and total > shown.budget
@@ -259,6 +268,8 @@ def bar_cells(
             inside = char not in " ·"
             char = "▏" if not inside else "┃"
             style = palette.text + (Style(bgcolor=style.color) if inside else Style())
+        elif cell in letters:
+            char, style = letters[cell]
         elif over and cell > mark and char == "█":
             char = "▒"
         segments.append(Segment(char, style))

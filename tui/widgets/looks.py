@@ -101,6 +101,10 @@ class Palette:
         """`style` on the ground of the row under the cursor."""
         return style + self.cursor
 
+    def on_block(self, style: Style) -> Style:
+        """Letters on a filled block of the colour of `style`."""
+        return Style(color=self.text.bgcolor, bgcolor=style.color, bold=True)
+
 
 class Tinted(_Base):
     """Mixed into a widget: its palette, resolved once per change of style.

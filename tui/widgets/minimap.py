@@ -21,7 +21,6 @@ from tui.widgets.looks import COMPONENTS, REGIONS, Palette, Tinted, css, left_bl
 
 if TYPE_CHECKING:
     from compaction.planning import Plan
-
     from compaction.tokens import Counts
 
 
@@ -158,6 +157,9 @@ class Minimap(Tinted, Widget):
         style = palette.regions["kept" if cell.pinned else cell.region]
         eighths = 2 + round(6 * cell.tokens / densest) if densest else 2
         glyph = REGIONS["kept"].glyph if cell.pinned else left_block(eighths)
+        if self.app.no_color and cell.region == "summarized" and not cell.pinned:
+            # Without colours the texture has to tell the regions apart.
+            glyph = "▒" if eighths > 4 else REGIONS["summarized"].glyph
         segments = [Segment(glyph, style), self._gutter(cell, palette)]
         return Strip(segments).adjust_cell_length(width, palette.text)
 
