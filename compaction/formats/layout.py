@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import operator
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from compaction.findings import Finding
@@ -27,7 +27,8 @@ class Listing:
 
     `open` is the offset after its `[`, `close` the one of its `]`. `elements` are all values in
     it; `others` are the indexes of those that are no message and stay where they are. `single`
-    is an array that the file leaves out because its only element is a plain string.
+    is an array that the file leaves out because its only element is a plain string. `gap` is what
+    stands between two elements where they do not say so themselves.
     """
 
     open: int
@@ -36,6 +37,7 @@ class Listing:
     others: frozenset[int] = frozenset()
     lines: bool = False
     single: bool = False
+    gap: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,9 @@ class Edit:
     new: bytes
 
 
+#: A new value as bytes, as the list it goes into is laid out; given the whole source, too.
+LayOut = Callable[[object, Listing, bytes], bytes]
+
 #: Changes the bytes of a kept message where its API would refuse them; None for no change.
 Repair = Callable[[Message, bytes], bytes | None]
 
@@ -80,20 +85,31 @@ def write_back(
     render: Rendered,
     repair: Repair | None = None,
 ) -> Written:
-    """The source of `session` with `messages` in the places of its own."""
+    """The JSON of `session` with `messages` in the places of its own."""
     data = session.source.data
-    unchanged = _unchanged(messages, session)
     lines = any(listing.lines for listing in layout.listings)
-    if unchanged and not layout.closers and _sound(data[layout.start : layout.end], lines):
+    unchanged = is_unchanged(messages, session) and not layout.closers
+    if unchanged and _sound(data[layout.start : layout.end], lines):
         return Written((data,))
-    writer = _Writer(session, layout, render, repair)
-    body = writer.body(messages)
-    findings = list(writer.findings())
-    if not _sound(body, lines) and not lines:
+    body, findings = compose(messages, session, layout, render, repair, lay_out_json)
+    if not lines and not _sound(body, lines):
         value, constants = exact.loads_telling(body)
         body = exact.dump_bytes(value, style_of(body))
-        findings.append(_nulls(constants))
-    return Written((data[: layout.start], body, data[layout.end :]), tuple(findings))
+        findings = (*findings, _nulls(constants))
+    return Written((data[: layout.start], body, data[layout.end :]), findings)
+
+
+def compose(
+    messages: Sequence[Message],
+    session: Session,
+    layout: Layout,
+    render: Rendered,
+    repair: Repair | None,
+    lay_out: LayOut,
+) -> tuple[bytes, tuple[Finding, ...]]:
+    """The bytes from the start to the end of a layout, with `messages` in it."""
+    writer = _Writer(session, layout, render, repair, lay_out)
+    return writer.body(messages), tuple(writer.found)
 
 
 def place(messages: Sequence[Message], session: Session, name: str) -> Layout | None:
@@ -101,10 +117,11 @@ def place(messages: Sequence[Message], session: Session, name: str) -> Layout | 
     layout = session.document
     if session.format != name or not isinstance(layout, Layout):
         return None
-    return layout if layout.listings or _unchanged(messages, session) else None
+    return layout if layout.listings or is_unchanged(messages, session) else None
 
 
-def _unchanged(messages: Sequence[Message], session: Session) -> bool:
+def is_unchanged(messages: Sequence[Message], session: Session) -> bool:
+    """Whether `messages` are those of the session, and nothing else."""
     own = session.messages
     return len(messages) == len(own) and all(map(operator.is_, messages, own))
 
@@ -122,23 +139,26 @@ def _nulls(count: int, message: int | None = None) -> Finding:
 
 class _Writer:
     def __init__(
-        self, session: Session, layout: Layout, render: Rendered, repair: Repair | None
+        self,
+        session: Session,
+        layout: Layout,
+        render: Rendered,
+        repair: Repair | None,
+        lay_out: LayOut,
     ) -> None:
         self._data = session.source.data
         self._layout = layout
         self._render = render
         self._repair = repair
         self._own = {id(message) for message in session.messages}
-        self._found: list[Finding] = []
+        self._lay_out = lay_out
+        self.found: list[Finding] = []
         self._place: dict[int, tuple[int, int]] = {}
         for number, listing in enumerate(layout.listings):
             for index, span in enumerate(listing.elements):
                 if index not in listing.others:
                     self._place[span.start] = (number, index)
         self._slots = {slot.value.start: slot for slot in layout.slots}
-
-    def findings(self) -> Iterator[Finding]:
-        yield from self._found
 
     def body(self, messages: Sequence[Message]) -> bytes:
         """The bytes from the start to the end of the layout."""
@@ -163,8 +183,10 @@ class _Writer:
                     kept = b'{"role":"user","content":' + kept + b"}"
                 rows[here].append((index, kept))
             else:
+                listing = self._layout.listings[here]
                 rows[here] += [
-                    (None, self._laid_out(value, here)) for value in self._render(message)
+                    (None, self._lay_out(value, listing, self._data))
+                    for value in self._render(message)
                 ]
         edits += [Edit(*slot.cut, b"") for at, slot in self._slots.items() if at not in kept_slots]
         edits += [
@@ -188,7 +210,7 @@ class _Writer:
         raw = self._data[span.start : span.end]
         if (b"NaN" in raw or b"Infinity" in raw) and not exact.is_valid(raw):
             value, constants = exact.loads_telling(raw)
-            self._found.append(_nulls(constants, number))
+            self.found.append(_nulls(constants, number))
             return exact.dump_bytes(value, style_of(raw))
         return self._repair(message, raw) if self._repair else None
 
@@ -228,6 +250,8 @@ class _Writer:
         elements = listing.elements
         if listing.lines:
             return b"\r\n" if b"\r\n" in self._data[:65536] else b"\n"
+        if listing.gap:
+            return listing.gap
         for first, second in itertools.pairwise(elements):
             between = self._data[first.end : second.start]
             if between.strip() == b",":
@@ -236,22 +260,21 @@ class _Writer:
             return b"," + lead
         return b", " if style_of(self._data[:65536]).comma == ", " else b","
 
-    def _laid_out(self, value: object, here: int) -> bytes:
-        """A new value in the style of the list it goes into."""
-        listing = self._layout.listings[here]
-        if not listing.elements:
-            return exact.dump_bytes(
-                value, style_of(self._data[:65536]) if not listing.lines else exact.COMPACT
-            )
-        first = listing.elements[0]
-        raw = self._data[first.start : min(first.end, first.start + 65536)]
-        style = style_of(raw)
-        if listing.lines or not style.indent:
-            return exact.dump_bytes(value, exact.Style("", style.comma, style.colon, style.ascii))
-        lead = self._data[listing.open : first.start]
-        margin = lead[lead.rfind(b"\n") + 1 :]
-        text = exact.dump_bytes(value, style)
-        return text.replace(b"\n", b"\n" + margin) if not margin.strip() else text
+
+def lay_out_json(value: object, listing: Listing, data: bytes) -> bytes:
+    """A new value in the style of the list it goes into."""
+    if not listing.elements:
+        style = exact.COMPACT if listing.lines else style_of(data[:65536])
+        return exact.dump_bytes(value, style)
+    first = listing.elements[0]
+    raw = data[first.start : min(first.end, first.start + 65536)]
+    style = style_of(raw)
+    if listing.lines or not style.indent:
+        return exact.dump_bytes(value, exact.Style("", style.comma, style.colon, style.ascii))
+    lead = data[listing.open : first.start]
+    margin = lead[lead.rfind(b"\n") + 1 :]
+    text = exact.dump_bytes(value, style)
+    return text.replace(b"\n", b"\n" + margin) if not margin.strip() else text
 
 
 def _with_others(
