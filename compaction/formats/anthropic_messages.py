@@ -111,7 +111,9 @@ class AnthropicMessages:
             written = write_back(messages, session, layout, render, repair)
             found = (*written.findings, *repairs, *notes.findings())
             return Written(written.chunks, found)
-        request = anthropic_like.render(as_responses(messages, session), notes, session.format)
+        request = anthropic_like.render(
+            as_responses(messages, session, notes), notes, session.format
+        )
         document: dict[str, Any] = {"model": session.model} if session.model else {}
         document["max_tokens"] = 4096
         if request.system:

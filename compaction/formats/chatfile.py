@@ -6,7 +6,7 @@ A `Shape` says where a dialect keeps its messages, system prompt and answer; the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from compaction.errors import Cancelled, SessionError
@@ -382,7 +382,7 @@ class _Reading:
             left_out=left_out,
             compactions=compactions,
             conversations=self._conversations,
-            document=layout,
+            document=replace(layout, order=tuple(one.spans[0].start for one in messages)),
         )
 
     def _report(self, done: int, total: int) -> None:
@@ -441,8 +441,6 @@ def tool_name(definition: object) -> str:
 
 
 def _with_usage(message: Message, usage: Any) -> Message:
-    from dataclasses import replace
-
     return replace(message, usage=usage)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,21 +15,29 @@ from compaction.messages import Message, Part, Session, describe, message
 ITEMS = frozenset({"openai-responses", "codex"})
 
 
-def as_responses(messages: Sequence[Message], session: Session) -> list[Message]:
-    """Messages with one assistant message per response, where the session's are its items."""
+def as_responses(messages: Sequence[Message], session: Session, notes: Notes) -> list[Message]:
+    """Messages with one assistant message per response, where the session's are its items.
+
+    What follows is noted at the places that the messages have in the session.
+    """
+    for index, one in enumerate(messages):
+        if one.summary and one.spans and not one.chars:
+            notes.at(index).tell("sealed", "an encrypted summary of an earlier compaction")
     if session.format not in ITEMS:
         return list(messages)
     out: list[Message] = []
-    run: list[Message] = []
-    for one in [*messages, None]:
-        if one is not None and one.role == "assistant":
-            run.append(one)
-            continue
-        if run:
-            out.append(run[0] if len(run) == 1 else _merged(run))
-            run = []
-        if one is not None:
-            out.append(one)
+    places: list[int] = []
+    for spoken, run in itertools.groupby(
+        enumerate(messages), key=lambda entry: entry[1].role == "assistant"
+    ):
+        entries = list(run)
+        if spoken and len(entries) > 1:
+            out.append(_merged([one for _, one in entries]))
+            places.append(entries[0][0])
+        else:
+            out += [one for _, one in entries]
+            places += [index for index, _ in entries]
+    notes.places = places
     return out
 
 

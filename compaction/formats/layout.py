@@ -7,7 +7,6 @@ neighbours are. Everything around the messages is never touched.
 from __future__ import annotations
 
 import itertools
-import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from compaction.findings import Finding
 from compaction.formats import exact
 from compaction.formats.base import Written
+from compaction.formats.sketching import stands_in
 from compaction.messages import Message, Session, Span
 
 #: A message as the values that stand for it in the file, normally one.
@@ -52,7 +52,7 @@ class Slot:
 class Layout:
     """The places of one conversation within `start` and `end` of the source.
 
-    `closers` end a document that breaks off.
+    `closers` end a document that breaks off. `order` has the offset of every message as read.
     """
 
     start: int
@@ -60,6 +60,7 @@ class Layout:
     listings: tuple[Listing, ...]
     slots: tuple[Slot, ...] = ()
     closers: bytes = b""
+    order: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def write_back(
     """The JSON of `session` with `messages` in the places of its own."""
     data = session.source.data
     lines = any(listing.lines for listing in layout.listings)
-    unchanged = is_unchanged(messages, session) and not layout.closers
+    unchanged = is_unchanged(messages, session, layout) and not layout.closers
     if unchanged and _sound(data[layout.start : layout.end], lines):
         return Written((data,))
     body, findings = compose(messages, session, layout, render, repair, lay_out_json)
@@ -117,13 +118,16 @@ def place(messages: Sequence[Message], session: Session, name: str) -> Layout | 
     layout = session.document
     if session.format != name or not isinstance(layout, Layout):
         return None
-    return layout if layout.listings or is_unchanged(messages, session) else None
+    return layout if layout.listings or is_unchanged(messages, session, layout) else None
 
 
-def is_unchanged(messages: Sequence[Message], session: Session) -> bool:
-    """Whether `messages` are those of the session, and nothing else."""
-    own = session.messages
-    return len(messages) == len(own) and all(map(operator.is_, messages, own))
+def is_unchanged(messages: Sequence[Message], session: Session, layout: Layout) -> bool:
+    """Whether `messages` are those that were read, and nothing else."""
+    source = session.source
+    return len(messages) == len(layout.order) and all(
+        stands_in(message, source) and message.spans[0].start == start
+        for message, start in zip(messages, layout.order, strict=True)
+    )
 
 
 def _sound(body: bytes, lines: bool) -> bool:
@@ -150,7 +154,7 @@ class _Writer:
         self._layout = layout
         self._render = render
         self._repair = repair
-        self._own = {id(message) for message in session.messages}
+        self._source = session.source
         self._lay_out = lay_out
         self.found: list[Finding] = []
         self._place: dict[int, tuple[int, int]] = {}
@@ -167,7 +171,7 @@ class _Writer:
         rows: list[list[tuple[int | None, bytes]]] = [[] for _ in self._layout.listings]
         here = 0
         for number, message in enumerate(messages):
-            at = message.spans[0].start if message.spans and id(message) in self._own else -1
+            at = message.spans[0].start if stands_in(message, self._source) else -1
             if at in self._slots:
                 kept_slots.add(at)
                 span = self._slots[at].value

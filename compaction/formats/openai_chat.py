@@ -111,7 +111,7 @@ class OpenAIChat:
         if layout := place(messages, session, self.name):
             return write_back(messages, session, layout, _renderer(session))
         notes = Notes(self.title)
-        chat = openai_like.render(as_responses(messages, session), notes)
+        chat = openai_like.render(as_responses(messages, session, notes), notes)
         document: dict[str, Any] = {"model": session.model} if session.model else {}
         document["messages"] = chat
         tools = tools_for(session.tools, self.dialect, notes)

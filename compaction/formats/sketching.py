@@ -38,6 +38,10 @@ class SpanBody:
         self._span = span
         self._parse = parse
 
+    def reads(self, source: Source) -> bool:
+        """Whether the body stands in `source`, and so can be copied from it."""
+        return self._source is source
+
     def parts(self) -> tuple[Part, ...]:
         """The content, parsed now."""
         return self._parse(self.record())
@@ -50,11 +54,16 @@ class SpanBody:
 class HeldBody:
     """A body behind a value that is held, where its text is no JSON."""
 
-    __slots__ = ("_parse", "_value")
+    __slots__ = ("_parse", "_source", "_value")
 
-    def __init__(self, value: object, parse: Parse) -> None:
+    def __init__(self, source: Source, value: object, parse: Parse) -> None:
         self._parse = parse
+        self._source = source
         self._value = value
+
+    def reads(self, source: Source) -> bool:
+        """Whether the body stands in `source`, and so can be copied from it."""
+        return self._source is source
 
     def parts(self) -> tuple[Part, ...]:
         """The content, parsed now."""
@@ -63,6 +72,12 @@ class HeldBody:
     def record(self) -> object:
         """The value as it was read."""
         return self._value
+
+
+def stands_in(message: Message, source: Source) -> bool:
+    """Whether a message is as it was read from `source`: neither made nor changed since."""
+    body = message.body
+    return bool(message.spans) and isinstance(body, (SpanBody, HeldBody)) and body.reads(source)
 
 
 def sketch(

@@ -30,6 +30,7 @@ from compaction.formats.dialects.notes import Notes
 from compaction.formats.exact import Number
 from compaction.formats.layout import Layout, Listing, compose, is_unchanged
 from compaction.formats.openai_chat import OpenAIChat
+from compaction.formats.sketching import stands_in
 from compaction.formats.yamlfile import YamlFile, open_yaml, resolve_scalars
 from compaction.messages import Message, Session, Source
 
@@ -91,7 +92,7 @@ class YamlChat:
         held = session.document
         if session.format != self.name or not isinstance(held, Place):
             return _converted(messages, session)
-        if is_unchanged(messages, session):
+        if is_unchanged(messages, session, held.layout):
             return Written((session.source.data,))
         notes = Notes(self.title)
 
@@ -105,7 +106,7 @@ class YamlChat:
                 return Written((body,), (*findings, *notes.findings()))
         notes = Notes(self.title)
         records = _records(messages, session, held.dialect, notes)
-        value = _exchanged(held.value, [m.record for m in session.messages], records)
+        value = _exchanged(held.value, [m.record for m in messages if m.spans], records)
         told = Finding(
             "info", "export-respelled", "The YAML is spelled anew, with the same values."
         )
@@ -183,9 +184,9 @@ def _rendered(
 
 def _says(body: bytes, messages: Sequence[Message], session: Session) -> bool:
     """Whether the text, read again, has the very messages that were to be written."""
-    own = {id(message) for message in session.messages}
-    kept = [message.record for message in messages if id(message) in own]
-    numbers = [str(number) for number, _ in enumerate(session.conversations, 1)] or [None]
+    kept = [one.record for one in messages if stands_in(one, session.source)]
+    numbers: list[str | None] = [None]
+    numbers += [str(number) for number, _ in enumerate(session.conversations, 1)]
     for number in numbers:
         options = ReadOptions(history="full", conversation=number)
         try:
@@ -206,10 +207,9 @@ def _within(kept: Sequence[object], back: Iterable[object]) -> bool:
 def _records(
     messages: Sequence[Message], session: Session, dialect: Dialect, notes: Notes
 ) -> list[object]:
-    own = {id(message) for message in session.messages}
     records: list[object] = []
     for message in messages:
-        if id(message) in own:
+        if stands_in(message, session.source):
             records.append(message.record)
         else:
             records += _rendered(message, session, dialect, notes)

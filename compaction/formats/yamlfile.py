@@ -68,7 +68,7 @@ class YamlFile:
 
     def body(self, node: Node, parse: Parse) -> Body:
         """A value as the body of a message."""
-        return HeldBody(node.value, parse)
+        return HeldBody(self.source, node.value, parse)
 
 
 def open_yaml(source: Source, structural: Collection[str]) -> YamlFile:
@@ -138,8 +138,10 @@ _SCALARS = (
     ("int", r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$", list("-+0123456789")),
     (
         "float",
-        r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
-        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$",
+        (
+            r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+            r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
+        ),
         list("-+0123456789."),
     ),
     ("merge", r"<<$", ["<"]),

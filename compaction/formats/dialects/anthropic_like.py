@@ -232,6 +232,7 @@ def render(messages: Sequence[Message], notes: Notes, origin: str = "") -> Reque
             turns[-1][1].extend(blocks)
         else:
             turns.append((role, blocks))
+    notes.tell_ids(ids.changed)
     return Request(
         tuple(system),
         tuple(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from compaction.findings import Finding, Level
 
 #: How each kind of loss is told: level, what became of it, what to do.
@@ -10,6 +12,11 @@ _OUTCOMES: dict[str, tuple[Level, str, str]] = {
         "warning",
         "is left out: its signature is only valid for the provider that made it",
         "export in the session's own format to keep it",
+    ),
+    "sealed": (
+        "error",
+        "is left out: only its provider can read it, and what it stands for is not in the file",
+        "export in the session's own format",
     ),
     "media": ("warning", "is written as a text label", "export in a format that holds it"),
     "opaque": ("warning", "is written as its JSON text", "export in the session's own format"),
@@ -33,22 +40,30 @@ _OUTCOMES: dict[str, tuple[Level, str, str]] = {
 class Notes:
     """Losses by kind: how often, and the first message that has one."""
 
-    __slots__ = ("_index", "_told", "target")
+    __slots__ = ("_index", "_told", "places", "target")
 
     def __init__(self, target: str) -> None:
         self.target = target
         self._index: int | None = None
+        #: For a list that was merged: the index in the session of each of its messages.
+        self.places: Sequence[int] | None = None
         self._told: dict[tuple[str, str], tuple[int, int | None]] = {}
 
     def at(self, index: int | None) -> Notes:
         """Say which message the following losses belong to."""
-        self._index = index
+        self._index = index if index is None or self.places is None else self.places[index]
         return self
 
     def tell(self, kind: str, what: str) -> None:
         """Note one loss; `what` is the subject of its sentence."""
         count, first = self._told.get((kind, what), (0, self._index))
         self._told[kind, what] = (count + 1, first)
+
+    def tell_ids(self, changed: Mapping[str, str]) -> None:
+        """Note the call ids that had to change."""
+        self._index = None
+        for _ in changed:
+            self.tell("call-id", "a call id that is missing, repeated or not accepted")
 
     def findings(self) -> tuple[Finding, ...]:
         """One finding per kind of loss, in the order they were met."""

@@ -118,6 +118,7 @@ def render(messages: Sequence[Message], notes: Notes) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     for index, message in enumerate(messages):
         out += render_message(message, ids, notes.at(index))
+    notes.tell_ids(ids.changed)
     return out
 
 

@@ -140,6 +140,7 @@ def render(
                 continue
         own = own_item(message) if origin in _NATIVE else None
         items += [own] if own is not None else render_items(message, ids, notes)
+    notes.tell_ids(ids.changed)
     return instructions, items
 
 
