@@ -94,7 +94,7 @@ def export(
 
 def _not_made(result: Compacted, *, strict: bool) -> str:
     """Why there is nothing to write, "" when there is."""
-    if result.plan.compacts and not result.made:
+    if result.failure and not result.made:
         return f"the summary could not be used: {_ended(result.failure)}"
     if strict and result.over_budget:
         over = result.tokens_after - result.plan.budget

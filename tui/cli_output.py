@@ -174,7 +174,7 @@ class Printer:
     ) -> None:
         """Rows under headings, aligned; the last column is cut at the width of the terminal."""
         body = [[_clean(_cell(cell)) for cell in row] for row in rows]
-        headings = [Cell(column.heading, "2") for column in columns]
+        headings = [_clean(Cell(column.heading, "2")) for column in columns]
         if any(cell.text for cell in headings):
             body.insert(0, headings)
         widths = [

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
+import click
+
 from compaction.errors import PolicyError, SessionError, SummarizerError
 from tui.cli_options import Settings
 from tui.cli_output import count, note
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from compaction.messages import Session
     from compaction.planning import Plan
     from compaction.policy import Policy
+    from compaction.summary import Summarizer
     from compaction.tokens import Counts
 
 #: How many problems of a file are told one by one before the rest is only counted.
@@ -128,9 +131,19 @@ def compacted(plan: Plan, settings: Settings) -> Compacted:
         return compact_with_text(plan, _summary_text(settings.summary_file), summarizer="file")
     if settings.summarizer is None:
         return compact(plan)
+    return compact(plan, _summarizer(settings.summarizer))
+
+
+def _summarizer(spec: str) -> Summarizer:
     from compaction.summary import summarizer_named
 
-    return compact(plan, summarizer_named(settings.summarizer))
+    if spec.startswith("python:"):
+        # An installed program has its own folder on the path, not the one it is started in.
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        return summarizer_named(spec)
+    except SummarizerError as error:
+        raise click.UsageError(f"--summarizer: {error}") from error
 
 
 def _summary_text(name: str) -> str:
