@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.tui.widgets.samples import FakeCounts, FakePlan
-from tests.tui.widgets.stage import Stage, drawn, text_of
 from tui.widgets.budget_bar import BudgetBars, figures
+
+from .samples import FakeCounts, FakePlan
+from .stage import Stage, drawn, text_of
 
 # head 3k, middle 150k (one pinned of 10k), recent 34k: 187k before.
 COUNTS = FakeCounts(array("q", [3_000, *[10_000] * 15, *[1_700] * 20]))

@@ -5,10 +5,11 @@ import json
 from textual.widgets import Markdown, Static
 
 from compaction.messages import Media, Opaque, Text, Thinking, ToolCall, ToolResult, message
-from tests.tui.widgets.samples import HOSTILE
-from tests.tui.widgets.stage import Stage, text_of
 from tui.widgets.detail import MARKDOWN_CHARS, MessageDetail, clock
 from tui.widgets.message_text import passages_of, readable
+
+from .samples import HOSTILE
+from .stage import Stage, text_of
 
 SIZE = (60, 24)
 CALL = message(

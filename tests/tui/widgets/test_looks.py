@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tests.tui.widgets.samples import HOSTILE
 from tui.widgets.looks import REGIONS, block_bar, cut, fit, plain, right, short
+
+from .samples import HOSTILE
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,10 @@ from dataclasses import replace
 import pytest
 from textual.strip import Strip
 
-from tests.tui.widgets.samples import (
+from tui.widgets.message_list import MessageList
+from tui.widgets.message_row import columns_for
+
+from .samples import (
     FakeCounts,
     FakeGroups,
     FakePlan,
@@ -14,9 +17,7 @@ from tests.tui.widgets.samples import (
     hostile,
     session_of,
 )
-from tests.tui.widgets.stage import Stage, drawn, text_of
-from tui.widgets.message_list import MessageList
-from tui.widgets.message_row import columns_for
+from .stage import Stage, drawn, text_of
 
 SIZE = (100, 30)
 

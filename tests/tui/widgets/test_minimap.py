@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tui.widgets.samples import FakeCounts, FakePlan
-from tests.tui.widgets.stage import Stage, drawn, text_of
 from tui.widgets.minimap import Minimap, cell_at, stretch
+
+from .samples import FakeCounts, FakePlan
+from .stage import Stage, drawn, text_of
 
 COUNTS = FakeCounts(array("q", [100] * 100))
 PLAN = FakePlan(COUNTS, 10, 80, 5_000, kept=(35,))

@@ -3,14 +3,15 @@ from __future__ import annotations
 from textual.widgets import Static, TextArea
 
 from compaction.findings import Finding
-from tests.tui.widgets.samples import HOSTILE, conversation
-from tests.tui.widgets.stage import Stage, text_of
 from tui.widgets.filter_bar import FilterBar
 from tui.widgets.findings_view import FindingsView
 from tui.widgets.result_view import ResultRow, ResultView
 from tui.widgets.search_bar import EntryBar, SearchBar
 from tui.widgets.summary_view import SummaryShown, SummaryView
 from tui.widgets.text_pane import TextPane
+
+from .samples import HOSTILE, conversation
+from .stage import Stage, text_of
 
 SIZE = (70, 24)
 MADE = SummaryShown(

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 from textual import events
 
-from tests.tui.widgets.stage import Stage, text_of
 from tui.widgets.slider import Mark, Slider
+
+from .stage import Stage, text_of
 
 SIZE = (80, 6)
 

@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tests.tui.widgets.samples import HOSTILE
 from tui.widgets.text_flow import SLICE, Flow, Passage, wrapped
+
+from .samples import HOSTILE
 
 texts = st.text(st.sampled_from("ab  \n日é\u0301👍"), max_size=400)
 
