@@ -117,6 +117,10 @@ def _target(target: str, session: Session, *, force: bool) -> str:
     try:
         mode = Path(target).stat().st_mode
     except FileNotFoundError:
+        folder = Path(os.path.realpath(target)).parent
+        if target.endswith(("/", os.sep)) or not folder.is_dir():
+            missing = target if target.endswith(("/", os.sep)) else folder
+            raise ExportError(f"Cannot write {target}: there is no folder {missing}.") from None
         return "new"
     except OSError as error:
         raise _cannot(target, error) from None
@@ -143,6 +147,10 @@ def _is_source(target: str, session: Session) -> bool:
     except (OSError, ValueError):
         pass
     return os.path.realpath(target) == os.path.realpath(source)
+
+
+def _exists(target: str) -> ExportError:
+    return ExportError(f"Cannot write {target}: it exists already. Use --force to replace it.")
 
 
 def _cannot(target: str, error: OSError) -> ExportError:
@@ -180,9 +188,7 @@ def _write_atomically(target: str, chunks: Iterable[bytes], *, replace: bool) ->
             stream.close()
             _put_in_place(temporary, final, replace=replace)
     except FileExistsError:
-        raise ExportError(
-            f"Cannot write {target}: it exists already. Use --force to replace it."
-        ) from None
+        raise _exists(target) from None
     except OSError as error:
         raise _cannot(target, error) from None
     _sync_folder(final.parent)

@@ -111,9 +111,8 @@ class AnthropicMessages:
             written = write_back(messages, session, layout, render, repair)
             found = (*written.findings, *repairs, *notes.findings())
             return Written(written.chunks, found)
-        request = anthropic_like.render(
-            as_responses(messages, session, notes), notes, session.format
-        )
+        turns = as_responses(messages, session, notes)
+        request = anthropic_like.render(turns, notes, session.format)
         document: dict[str, Any] = {"model": session.model} if session.model else {}
         document["max_tokens"] = 4096
         if request.system:
@@ -157,7 +156,7 @@ def _without_empty_text(raw: bytes) -> bytes | None:
     ]
     if not any(empty) or all(empty):
         return None
-    offsets = Bytes(text)
+    offsets = Bytes(text, raw)
     pieces: list[bytes] = []
     kept = [index for index, gone in enumerate(empty) if not gone]
     pieces.append(raw[: offsets.at(items[0].start)])

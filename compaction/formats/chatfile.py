@@ -57,7 +57,7 @@ class File(Protocol):
         """An element of an array, looked into."""
         ...
 
-    def body(self, node: Node, parse: Parse) -> Body: ...
+    def body(self, node: Node, span: Span, parse: Parse) -> Body: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +295,7 @@ class _Reading:
 
         span = self._file.span(node)
         parts = parse_content(node.value)
-        body = self._file.body(node, parse_content)
+        body = self._file.body(node, span, parse_content)
         message = sketch(parts, role="system", body=body, span=span, pointer=f"/{member.key}")
         return message, Slot(span, self._file.cut(holder, member))
 
@@ -397,7 +397,7 @@ class _Reading:
             # A plain string where a message is expected is what a user said.
             from compaction.formats.dialects.blocks import parse_content
 
-            body = self._file.body(node, parse_content)
+            body = self._file.body(node, span, parse_content)
             return sketch(parse_content(value), role="user", body=body, span=span, pointer=pointer)
         parts = shape.parse(value)
         role = shape.role(value, parts)
@@ -412,7 +412,7 @@ class _Reading:
         return sketch(
             parts,
             role=role,
-            body=self._file.body(node, shape.parse),
+            body=self._file.body(node, span, shape.parse),
             span=span,
             record=value,
             summary=shape.summary(value),

@@ -57,9 +57,10 @@ class Document:
         """An element of an array, looked into as if it were a document."""
         return scan(self.text, self.structural, node.start)
 
-    def body(self, node: Node, parse: Parse) -> Body:
+    def body(self, node: Node, span: Span, parse: Parse) -> Body:
         """A value as the body of a message."""
-        return SpanBody(self.source, self.span(node), parse)
+        del node
+        return SpanBody(self.source, span, parse)
 
 
 def where(source: Source) -> str:
@@ -73,7 +74,7 @@ def open_document(source: Source, structural: frozenset[str]) -> Document:
     Raises SessionError when there is not one value in it.
     """
     source, text, before, problems = readable(source)
-    offsets = Bytes(text, before)
+    offsets = Bytes(text, source.data, before)
     first = skip_blank(text, 0)
     if first == len(text):
         raise SessionError(f"{where(source)} is empty: there is no session in it.")

@@ -177,21 +177,25 @@ def _expected(what: str, text: str, position: int) -> str:
     return f"{what} is missing (near {text[position : position + 20]!r})"
 
 
+_CONTINUATION = bytes(range(0x80, 0xC0))
+
+
 class Bytes:
     """Characters of a text as bytes and lines of its UTF-8 source.
 
-    `before` is the number of bytes in front of the text (a byte order mark). Positions are best
-    asked for in ascending order: each costs the distance to the last one.
+    `data` is the source and `before` the number of bytes in front of the text (a byte order
+    mark). Positions are best asked for in ascending order: each costs the distance to the last.
     """
 
-    __slots__ = ("_ascii", "_before", "_breaks", "_byte", "_char", "_text")
+    __slots__ = ("_ascii", "_before", "_breaks", "_byte", "_char", "_data", "_text")
 
-    def __init__(self, text: str, before: int = 0) -> None:
+    def __init__(self, text: str, data: bytes, before: int = 0) -> None:
         self._text = text
+        self._data = data
         self._before = before
         self._ascii = text.isascii()
         self._char = 0
-        self._byte = 0
+        self._byte = before
         self._breaks: list[int] | None = None
 
     def at(self, position: int) -> int:
@@ -201,9 +205,22 @@ class Bytes:
         if position < self._char:
             self._byte -= len(self._text[position : self._char].encode("utf-8"))
         else:
-            self._byte += len(self._text[self._char : position].encode("utf-8"))
+            self._byte = self._after(self._byte, position - self._char)
         self._char = position
-        return self._before + self._byte
+        return self._byte
+
+    def _after(self, start: int, characters: int) -> int:
+        """The offset `characters` further on: as many bytes that do not continue a character."""
+        data = self._data
+        while characters > 0:
+            chunk = data[start : start + characters]
+            if not chunk:
+                return start
+            start += len(chunk)
+            characters -= len(chunk.translate(None, _CONTINUATION))
+        while start < len(data) and 0x80 <= data[start] < 0xC0:
+            start += 1
+        return start
 
     def line(self, position: int) -> int:
         """The 1-based line of one character."""

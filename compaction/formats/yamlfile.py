@@ -66,8 +66,9 @@ class YamlFile:
         """An element, looked into: every node of a YAML file is."""
         return node
 
-    def body(self, node: Node, parse: Parse) -> Body:
+    def body(self, node: Node, span: Span, parse: Parse) -> Body:
         """A value as the body of a message."""
+        del span
         return HeldBody(self.source, node.value, parse)
 
 
@@ -79,7 +80,7 @@ def open_yaml(source: Source, structural: Collection[str]) -> YamlFile:
     import yaml
 
     source, text, before, problems = readable(source)
-    offsets = Bytes(text, before)
+    offsets = Bytes(text, source.data, before)
     try:
         loader = _loader_class()(text)
         try:
