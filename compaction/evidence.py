@@ -73,7 +73,7 @@ _UNITS = (
     "|元|块|円|個|个|件|人|分|秒|分钟|小时|天|時間|日|月|年|号|号楼|歳|岁|公里|公斤|米|台|本|枚|回|次"
 )
 _NUMBER = re.compile(
-    rf"(?<![\w.,/-])(?:[$€£¥₹]\s?\d[\d,.]*(?:[kKmMbB]\b)?"
+    rf"(?<![\w.,/-])(?:[$€£¥₹]\s?\d(?:[\d,.]{{0,30}}\d)?(?:[kKmMbB]\b)?"
     rf"|[+-]?\d(?:[\d,.]{{0,30}}\d)?(?:\s?(?:{_UNITS})(?![A-Za-z0-9_])|\s?[€£¥₽₹]|(?<=\d{{5}})(?![\w.,/-])))"
 )
 _QUOTED = re.compile(
@@ -92,6 +92,11 @@ _LONG_TOKEN = 65536
 _NOT_PATHS = re.compile(r"(?:and/or|n/a|w/o?|i/o|tcp/ip|ci/cd|24/7|he/she|s/he|yes/no|true/false|on/off)\Z", re.I)
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[A-Za-z]")
+_MEASURE = re.compile(r"\d[\d_.,]*(?:[A-Za-z]{1,5}\Z|-[A-Za-z])|\d+-\d+\Z|[A-Za-z]{1,2}\d\Z")
+_TYPE_NAME = re.compile(
+    r"(?:u?int|float|i|u|f|utf-?|sha-?|base|md|ipv|http|es|x86_|amd|arm|aarch|oauth|win|python|vec|mat|latin-?)\d{1,4}\Z", re.I
+)
+_NUMBERED = re.compile(r"[-_.][A-Za-z]{0,8}\d[A-Za-z]{0,3}\Z")
 _HEX = re.compile(r"[0-9a-f]+\Z|[0-9A-F]+\Z")
 
 
@@ -241,8 +246,12 @@ def _is_id(value: str) -> bool:
         return len(value) >= 7
     if _HEX.match(value):
         return len(value) >= 7
-    digits = sum(char.isdigit() for char in value)
-    return digits >= 2 or len(value) >= 8
+    if _MEASURE.match(value) or _TYPE_NAME.match(value):
+        return False
+    if sum(char.isdigit() for char in value) >= 2:
+        return True
+    # One digit in a word of code is common; one in its last part numbers a thing: "gpt-4o".
+    return bool(_NUMBERED.search(value))
 
 
 def _of_prose(chunk: str) -> Iterator[Value]:
@@ -258,7 +267,7 @@ def _of_prose(chunk: str) -> Iterator[Value]:
 
 _STRONG = (
     r"\b(?:never|must(?:n['’]t)?|do not|don['’]t|cannot|shall not|may not|should not|shouldn['’]t|forbidden|not allowed"
-    r"|prohibited|under no circumstances|no longer than|at most|no more than|required to|only (?:use|if|when|after|the|touch|change|edit))\b"
+    r"|prohibited|under no circumstances|no longer than|at most|no more than|required to|only (?:use|if|when|after|touch|change|edit|ever))\b"
     r"|\b(?:niemals|auf keinen Fall|keinesfalls|darf(?:st)? (?:\w+ ){0,3}(?:nicht|kein\w*)|dürfen (?:\w+ ){0,3}(?:nicht|kein\w*)|muss|müssen|musst|verboten|bitte (?:\w+ ){0,4}(?:nicht|kein\w*|nur))\b"
     r"|\b(?:ne (?:\w+ ){1,3}(?:pas|jamais|plus|rien)|n['’]\w+ (?:pas|jamais|plus|rien)|jamais|doit|doivent|devez|il faut|interdit\w*|obligatoire\w*)\b"
     r"|\b(?:nunca|jamás|no deb\w+|deb(?:e|es|en|emos)|prohibid\w+|obligatori\w+|hay que|tienes? que|no (?:se )?(?:toques?|borres?|cambies?|uses?|modifiques?|hagas|envíes?|puede\w*))\b"
@@ -286,6 +295,19 @@ def sentences(text: str) -> Iterator[str]:
             sentence = match[0].strip()
             if sentence and len(sentence) <= _SENTENCE_CHARS:
                 yield sentence
+
+
+_IMPERATIVE = re.compile(
+    r"(?:please |bitte |and |but |also |then |[-*] |\d{1,2}[.)] )*(?:never|do not|don['’]t|must|always|make sure|only|avoid|no\b|stop)\b"
+    r"|.{0,80}\b(?:must not|must never|under no circumstances|you must|we must|never)\b"
+    r"|.{0,60}(?:不要|不得|禁止|必须|切勿|务必|ないでください|必ず|禁止)",
+    re.IGNORECASE,
+)
+
+
+def demands(sentence: str) -> bool:
+    """Whether `sentence` is put as an order, not merely said with a word like "must" in it."""
+    return bool(_IMPERATIVE.match(sentence))
 
 
 def constraints(text: str, *, weak: bool = True) -> list[str]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from compaction.evidence import constraints, occurs, sentences, values
+from compaction.marker import clean
 from compaction.secrets import mask
 from compaction.summary.digest_facts import entries_of, read_messages
-from compaction.summary.digest_layout import SECTIONS, Entry, Layout, fit, read_back
+from compaction.summary.digest_layout import SECTIONS, Entry, Layout, fit, folded, read_back
 from compaction.summary.protocol import SummaryRequest, TokenCounter
 from compaction.summary.quoting import flat, shortened
 
@@ -37,15 +41,21 @@ class Digest:
 
 
 def _fitted(layout: Layout, limit: int, counter: TokenCounter) -> Layout:
-    """`layout` within `limit` tokens; values get the room that nothing else takes, and only
-    those that no line above holds anyway."""
+    """`layout` within `limit` tokens.
+
+    Rules and decisions that stand in a quoted request anyway give way to others. Values get the
+    room that nothing else takes, and only those that no line above holds.
+    """
     everything = layout.entries.pop("Values", [])
     left_out = layout.left_out.pop("Values", 0)
+    layout = folded(layout)
     reserved = int(limit * SECTIONS["Values"]) if everything else 0
     lines = fit(layout, limit - reserved, counter)
-    said = lines.text()
-    missing = [entry for entry in everything if not occurs(entry.text, said)]
-    room = limit - counter.count(f"{said}\n")
+    repeated = _without_repeats(layout, lines)
+    if repeated is not layout:
+        lines = fit(repeated, limit - reserved, counter)
+    missing = _unsaid(everything, lines)
+    room = limit - counter.count(f"{lines.text()}\n")
     listed = fit(Layout({"Values": missing}, {"Values": left_out}), room, counter)
     if listed.entries:
         lines.entries.update(listed.entries)
@@ -53,6 +63,50 @@ def _fitted(layout: Layout, limit: int, counter: TokenCounter) -> Layout:
     while counter.count(lines.text()) > limit and lines.entries.get("Values"):
         lines.entries["Values"].pop()
     return lines
+
+
+_REPEATING = ("Must / must not", "Decided", "Open")
+
+
+def _without_repeats(layout: Layout, lines: Layout) -> Layout:
+    """`layout` without the sentences that the requests chosen in `lines` quote in full."""
+    said = flat(
+        "\n".join(
+            entry.text
+            for section in ("Asked", "Last said")
+            for entry in lines.entries.get(section, ())
+        )
+    )
+    result = Layout(dict(layout.entries), dict(layout.left_out))
+    changed = False
+    for section in _REPEATING:
+        entries = layout.entries.get(section, [])
+        kept = [entry for entry in entries if entry.text.strip("“”") not in said]
+        if len(kept) < len(entries):
+            result.entries[section] = kept
+            changed = True
+    return result if changed else layout
+
+
+def _unsaid(entries: Sequence[Entry], lines: Layout) -> list[Entry]:
+    """The values that no line holds, neither whole nor under the folder it is listed in."""
+    said = lines.text()
+    folders = {
+        entry.group.partition(" in ")[2]
+        for entry in lines.entries.get("Done", ())
+        if " in /" in entry.group
+    }
+    kept: list[Entry] = []
+    for entry in entries:
+        if occurs(entry.text, said):
+            continue
+        if any(
+            entry.text.startswith(f"{folder}/") and occurs(entry.text[len(folder) + 1 :], said)
+            for folder in folders
+        ):
+            continue
+        kept.append(entry)
+    return kept
 
 
 # ------------------------------------------------------------------------ earlier summaries
@@ -90,23 +144,45 @@ def _shorter_forms(text: str) -> tuple[str, ...]:
     return (text, head) if arrow else (text,)
 
 
+_HEADING = re.compile(r"\s{0,6}(?:#{1,6}\s{0,4}|\d{1,2}[.)]\s{0,4}|\*\*|__)?([A-Z][^:*\n]{2,60}?)(?:\*\*|__)?:?(?:\*\*)?\s*\Z")
+_WORTH = (
+    (re.compile(r"request|intent|goal|objective|overview|pending|next|current|open|todo|remaining|constraint", re.I), 6.5),
+    (re.compile(r"error|fix|problem|decision|prefer|discover|critical|done|progress|status|state", re.I), 5.5),
+    (re.compile(r"user message", re.I), 4.5),
+    (re.compile(r"file|code|concept|technical|context", re.I), 3.5),
+)  # fmt: skip
+# What the tool that wrote a summary tells its model, and nothing about the conversation.
+_BOILERPLATE = re.compile(
+    r"Please continue (?:the|with)|Continue with the last task|If you need specific details from before|Continue the conversation from"
+    r"|Analysis:?\Z|Summary:?\Z|Chronological|Let me (?:analy[sz]e|go through)",
+    re.IGNORECASE,
+)
+_FENCED = re.compile(r"```[^\n]{0,80}\n(?:(?!```).){0,20000}(?:```|\Z)", re.DOTALL)
+
+
 def _foreign(text: str) -> Layout:
-    """The lines of a summary that is no digest, the telling ones worth most."""
+    """The lines of a summary that is no digest, those under telling headings worth most."""
     layout = Layout()
-    lines: dict[str, None] = {}
-    for line in text.split("\n"):
+    worth = 5.0
+    place = 0
+    seen: set[str] = set()
+    for line in _FENCED.sub("\n", clean(text).text).split("\n"):
+        heading = _HEADING.match(line)
+        if heading:
+            worth = next((score for form, score in _WORTH if form.search(heading[1])), worth)
+            if line.strip().endswith((":", "*", "_")) or line.lstrip().startswith("#"):
+                continue
         stripped = line.strip().lstrip("-*•#> ").strip()
-        if len(stripped) < 3:
-            continue
-        if len(stripped) <= 400:
-            lines.setdefault(stripped)
-        else:
-            lines.update(dict.fromkeys(sentences(stripped)))
-    for place, line in enumerate(lines):
-        shown = mask(line).text
-        score = 5.0 + min(len(values(line)), 4) * 0.4 + (1.5 if constraints(line) else 0.0)
-        forms = (shown,) if len(shown) <= 160 else (shown, shortened(shown, 160) or shown)
-        layout.add("Earlier", Entry(forms, score, place - 1_000_000))
+        pieces = [stripped] if len(stripped) <= 400 else sentences(stripped)
+        for piece in pieces:
+            if len(piece) < 3 or piece in seen or _BOILERPLATE.match(piece):
+                continue
+            seen.add(piece)
+            place += 1
+            shown = mask(piece).text
+            score = worth + min(len(values(piece)), 4) * 0.1 + (0.8 if constraints(piece) else 0)
+            forms = (shown,) if len(shown) <= 160 else (shown, shortened(shown, 160) or shown)
+            layout.add("Earlier", Entry(forms, score - place * 1e-4, place - 1_000_000))
     return layout
 
 

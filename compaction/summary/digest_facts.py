@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from compaction.errors import Cancelled
-from compaction.evidence import constraints, sentences, values, window
+from compaction.evidence import constraints, demands, sentences, values, window
 from compaction.messages import Media, Message, Opaque, Text, ToolCall, ToolResult
 from compaction.secrets import mask
-from compaction.summary.digest_layout import Entry, Layout
+from compaction.summary.digest_layout import SECTIONS, Entry, Layout
 from compaction.summary.earlier import earlier_summary
 from compaction.summary.protocol import SummaryRequest
 from compaction.summary.quoting import flat, quoted, shortened, typed_text
@@ -20,6 +20,11 @@ _RESULT_WINDOW = 1500
 _ARGUMENT_WINDOW = 1000
 _PROSE_WINDOW = 20_000
 _VALUES_HELD = 40_000
+_OWN_WORDS = 1500
+#: A request shorter than this says little without the ones around it.
+_SHORT = 24
+#: In a longer conversation a bare "yes" is not worth a line, whatever came of it.
+_MANY_TURNS = 30
 
 _GROUP_OF = {
     "url": "URLs", "path": "Paths", "id": "Ids", "address": "Addresses", "date": "Dates",
@@ -54,6 +59,10 @@ _OPENING = re.compile(
     r"|待办|尚未|还需|未解决|未完了|残り|今後",
     re.IGNORECASE,
 )
+# What is about to be done is neither decided nor open: the tool calls that follow say more.
+_ANNOUNCED = re.compile(r"(?:now,? )?(?:let me|let['’]s|I['’]ll (?:now|start|check|look|read|help|continue)|I need to|next,? I)\b", re.I)
+_FENCED = re.compile(r"```[^\n]{0,80}\n(?:(?!```).){0,20000}(?:```|\Z)", re.DOTALL)
+_LIST_MARK = re.compile(r"(?:[-*•]|\d{1,3}[.)])\s+")
 _INTERRUPTED = "[Request interrupted by user"
 
 
@@ -154,9 +163,15 @@ def _user(facts: Facts, message: Message, text: str, media: list[str], at: int) 
         return
     facts.turns.append(_Turn(at, said, list(media)))
     facts.last_question = ""
+    if not _SMALL_TALK.match(said):
+        # A new request supersedes what was still to do for the one before it.
+        facts.open.clear()
     _values(facts, said[:_PROSE_WINDOW], 4.0, prose=True)
-    for sentence in constraints(said[:_PROSE_WINDOW]):
-        _keep(facts.musts, sentence, 7.0, at)
+    # A long text is mostly pasted: only what is put strongly is taken for the person's own rule.
+    own = len(said) <= _OWN_WORDS
+    for sentence in constraints(said[:_PROSE_WINDOW], weak=own):
+        if own or demands(sentence):
+            _keep(facts.musts, _unlisted(sentence), 7.0 if own else 4.5, at)
 
 
 def _assistant(facts: Facts, text: str, media: list[str], at: int) -> None:
@@ -172,15 +187,21 @@ def _assistant(facts: Facts, text: str, media: list[str], at: int) -> None:
     prose = text[:_PROSE_WINDOW]
     _values(facts, prose, 2.0, prose=True)
     facts.last_question = ""
-    for sentence in sentences(prose):
-        if len(sentence) < 12:
+    for sentence in sentences(_FENCED.sub("\n", prose)):
+        if len(sentence) < 12 or sentence[0] in "#|":
             continue
-        if _DECISION.search(sentence):
-            _keep(facts.decided, sentence, 4.0, at)
         if sentence.endswith(("?", "？")):
             facts.last_question = sentence
+        elif sentence.endswith((":", "：")) or _ANNOUNCED.match(sentence):
+            continue
+        elif _DECISION.search(sentence):
+            _keep(facts.decided, _unlisted(sentence), 4.0, at)
         elif _OPENING.search(sentence):
-            _keep(facts.open, sentence, 3.0, at)
+            _keep(facts.open, _unlisted(sentence), 3.0, at)
+
+
+def _unlisted(sentence: str) -> str:
+    return _LIST_MARK.sub("", sentence, count=1) if _LIST_MARK.match(sentence) else sentence
 
 
 def _instructions(facts: Facts, text: str, at: int) -> None:
@@ -234,11 +255,11 @@ def entries_of(facts: Facts, request: SummaryRequest) -> Layout:
         ("Decided", facts.decided),
         ("Open", facts.open),
     ):
-        _lay_sentences(section, found, layout)
+        _lay_sentences(section, found, layout, facts.messages)
     if facts.last_question:
         text = f"asked the user: {quoted(facts.last_question, 300, one_line=True)}"
         layout.add("Open", Entry((text,), 6.5, facts.messages))
-    facts.work.lay_out(layout)
+    facts.work.lay_out(layout, facts.messages)
     for place, (text, (kind, score)) in enumerate(facts.found.items()):
         if not mask(text).kinds and "·" not in text and "\n" not in text:
             layout.add("Values", Entry((text,), score * 0.9, place, _GROUP_OF[kind]))
@@ -249,25 +270,26 @@ def entries_of(facts: Facts, request: SummaryRequest) -> Layout:
 def _lay_asked(facts: Facts, layout: Layout, room: int) -> None:
     turns = facts.turns
     small = 0
+    # The characters each request may take, so that many are told briefly and few at length.
+    each = max(110, int(room * SECTIONS["Asked"]) // max(1, len(turns)))
     answered = _answers_last(facts)
     for place, turn in enumerate(turns):
         last = place == len(turns) - 1
         reply = "" if last and answered else turn.reply
-        if _SMALL_TALK.match(turn.text) and not turn.media and len(turns) > 1:
-            if not _FILLER.sub("", flat(reply)[:200]).strip() or len(turns) > 30:
-                small += 1
-                continue
-        limit = max(80, min(900 if place == 0 else 500, room // 3))
+        edge = place == 0 or last
+        limit = max(80, min(900 if place == 0 else 500 if edge else each, room // 3))
+        told = _told(reply, 280 if edge else min(280, each // 2)) if edge or each > 130 else ""
+        small_talk = bool(_SMALL_TALK.match(turn.text)) and not turn.media
+        if small_talk and len(turns) > 1 and (not told or len(turns) > _MANY_TURNS):
+            small += 1
+            continue
         asked = " ".join([quoted(turn.text, limit), *turn.media]).strip()
-        brief = " ".join([quoted(turn.text, limit // 3), *turn.media]).strip()
-        told = _told(reply, 280)
+        brief = " ".join([quoted(turn.text, max(80, limit // 3)), *turn.media]).strip()
         forms = [f"{asked}\n→ {told}"] if told else []
-        forms += [asked, brief] if brief != asked else [asked]
-        if told:
-            forms.insert(1, f"{brief}\n→ {_told(reply, 120)}")
+        forms += [asked, f"{brief}\n→ {_told(reply, 120)}", brief] if told else [asked, brief]
         score = 9.0 if place == 0 else 8.0 if last else 4.0 + 2.0 * place / len(turns)
-        if _SMALL_TALK.match(turn.text):
-            score = 2.0
+        if small_talk or (len(turn.text) < _SHORT and not turn.media):
+            score = min(score, 2.5)
         layout.add("Asked", Entry(tuple(dict.fromkeys(forms)), score, turn.at))
     if small:
         layout.left_out["Asked"] = small
@@ -282,6 +304,8 @@ def _told(reply: str, limit: int) -> str:
 
 def _told_text(reply: str) -> str:
     text = reply.strip()
+    if text.endswith((":", "：")) and len(text) < 400:
+        return ""
     for _ in range(3):
         shorter = _FILLER.sub("", text, count=1) if _FILLER.match(text) else text
         if shorter == text or not shorter.strip():
@@ -291,11 +315,11 @@ def _told_text(reply: str) -> str:
 
 
 def _lay_sentences(
-    section: str, found: dict[str, tuple[float, int]], layout: Layout
+    section: str, found: dict[str, tuple[float, int]], layout: Layout, messages: int
 ) -> None:
     for sentence, (score, at) in found.items():
         text = quoted(sentence, 400, one_line=True)
-        layout.add(section, Entry((text,), score + at * 1e-6, at))
+        layout.add(section, Entry((text,), score + 0.9 * at / max(1, messages), at))
 
 
 def _answers_last(facts: Facts) -> bool:

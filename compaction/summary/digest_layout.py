@@ -10,14 +10,14 @@ from compaction.summary.protocol import TokenCounter
 
 #: Headings in the order they stand, each with its share of the tokens.
 SECTIONS: dict[str, float] = {
-    "Asked": 0.30,
+    "Asked": 0.32,
     "Must / must not": 0.14,
     "Decided": 0.10,
     "Done": 0.22,
     "Failed": 0.12,
     "Open": 0.10,
-    "Earlier": 0.30,
-    "Values": 0.20,
+    "Earlier": 0.28,
+    "Values": 0.15,
     "Last said": 0.16,
 }
 
@@ -79,6 +79,52 @@ def _section_lines(section: str, entries: Sequence[Entry], left_out: int) -> Ite
         yield f"- {group}: {SEPARATOR.join(elements)}"
     if left_out:
         yield f"- ({left_out:,} more left out)"
+
+
+# ----------------------------------------------------------------------------------- folders
+
+_FOLDED_GROUPS = ("Changed", "Read")
+_FEWEST_FOLDED = 4
+_SHORTEST_FOLDER = 16
+
+
+def folded(layout: Layout) -> Layout:
+    """`layout` with files of one long folder listed under that folder, once named."""
+    paths = [
+        entry.text for entry in layout.entries.get("Done", ()) if entry.group in _FOLDED_GROUPS
+    ]
+    folder = _common_folder([path for path in paths if path.startswith("/")])
+    if not folder:
+        return layout
+    result = Layout(dict(layout.entries), dict(layout.left_out))
+    result.entries["Done"] = [
+        replace(
+            entry, forms=(entry.text[len(folder) + 1 :],), group=f"{entry.group} in {folder}"
+        )
+        if entry.group in _FOLDED_GROUPS and entry.text.startswith(f"{folder}/")
+        else entry
+        for entry in layout.entries["Done"]
+    ]
+    return result
+
+
+def _common_folder(paths: Sequence[str]) -> str:
+    """The deepest folder that holds most of `paths`; "" when naming it saves nothing."""
+    folders: dict[str, int] = {}
+    for path in paths:
+        place = path.rfind("/")
+        while place > 0:
+            folder = path[:place]
+            folders[folder] = folders.get(folder, 0) + 1
+            place = path.rfind("/", 0, place)
+    fit_for_use = [
+        folder
+        for folder, held in folders.items()
+        if held >= max(_FEWEST_FOLDED, len(paths) * 0.6)
+        and len(folder) >= _SHORTEST_FOLDER
+        and ":" not in folder
+    ]
+    return max(fit_for_use, key=len, default="")
 
 
 # ----------------------------------------------------------------------------------- fitting
@@ -209,7 +255,7 @@ def _drop_least(chosen: dict[str, dict[int, Entry]], over: int) -> bool:
 # ------------------------------------------------------------------------------ reading back
 
 _LEFT_OUT = re.compile(r"- \(([\d,]{1,12}) more left out\)\Z")
-_LIST_LINE = re.compile(r"- ([A-Z][A-Za-z /]{2,24}): (.*)\Z", re.DOTALL)
+_LIST_LINE = re.compile(r"- ([A-Z][A-Za-z]{2,12})(?: in (/[^\n:]{1,400}))?: (.*)\Z", re.DOTALL)
 
 #: Names of the list lines, so that a bullet with a colon is not taken for one.
 GROUPS: set[str] = {
@@ -248,8 +294,9 @@ def _close(layout: Layout, section: str, bullet: list[str]) -> None:
         return
     listed = _LIST_LINE.match(whole)
     if listed and listed[1] in GROUPS:
-        for element in listed[2].split(SEPARATOR):
-            _append(layout, section, element, listed[1])
+        folder = f"{listed[2]}/" if listed[2] else ""
+        for element in listed[3].split(SEPARATOR):
+            _append(layout, section, f"{folder}{element}", listed[1])
     else:
         _append(layout, section, whole[2:], "")
 

@@ -320,6 +320,10 @@ def only_looks(command: str) -> bool:
             continue
         if words[0] == "git" and (len(words) == 1 or words[1] in _GIT_LOOKING):
             continue
+        if words[0] == "go" and len(words) > 1 and words[1] in {"version", "env", "list", "doc"}:
+            continue
+        if piece.strip().endswith(("--version", "--help", " -h", " -V")):
+            continue
         if words[0] == "sed" and _SED_PRINT.match(piece.strip()):
             continue
         if words[0] not in _LOOKING:

@@ -72,6 +72,10 @@ _ERROR_LINES = (
     re.compile(r"^((?:--- FAIL: |FAIL[: \t]|FAILED )[^\n]{3,200})", re.MULTILINE),
     re.compile(r"^([^\n]{0,120}\b(?:undefined|cannot find|could not|unable to|not found|failed)\b[^\n]{0,160})", re.MULTILINE | re.IGNORECASE),
 )
+_TELLING = re.compile(r"[^\W\d_]{3}")
+_PREAMBLE = re.compile(
+    r"\s*(?:exit code|wall time|output:|chunk id|process exited|original token|total output lines|command: )", re.I
+)
 _FRAMES = re.compile(r"</?(?:tool_use_error|error|output|stdout|stderr|returncode)>")
 
 
@@ -156,10 +160,11 @@ def _error_line(text: str) -> str:
     text = _FRAMES.sub("", text)
     window = text if len(text) <= 8000 else f"{text[:2000]}\n{text[-6000:]}"
     for place, pattern in enumerate(_ERROR_LINES):
-        lines = pattern.findall(window)
+        lines = [line for line in pattern.findall(window) if _TELLING.search(line)]
         if lines:
             # The last exception of a traceback is the one that came through.
             return str(lines[-1] if place < 2 else lines[0]).strip()
-    lines = [line.strip() for line in window.splitlines() if line.strip()]
-    telling = [line for line in lines if not re.match(r"(?i)exit code|wall time|output:|chunk id|process exited|original token", line)]
-    return telling[0][:300] if telling else ""
+    for line in window.splitlines():
+        if _TELLING.search(line) and not _PREAMBLE.match(line):
+            return line.strip()[:300]
+    return ""

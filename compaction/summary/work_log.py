@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -23,12 +24,10 @@ _ERROR_CHARS = 200
 _RESULT_CHARS = 140
 _LISTED = 5000
 #: Tools that change something in the world, by their own word for it.
-_ACTING = (
-    "create", "update", "delete", "remove", "send", "book", "cancel", "exchange", "return",
-    "transfer", "modify", "set_", "post", "submit", "approve", "refund", "pay", "order", "deploy",
-    "merge", "close", "assign", "write", "add_", "schedule", "move", "reset", "open", "enable",
-    "disable", "grant", "publish", "buy", "change",
-)  # fmt: skip
+_ACTING = re.compile(
+    r"(?:^|_|\b|-)(?:create|update|delete|remove|send|book|cancel|exchange|return|transfer|modify|set|post|submit|approve"
+    r"|refund|pay|order|deploy|merge|close|assign|add|schedule|reset|enable|disable|grant|publish|buy|change|move)(?=_|\b|-|[A-Z])",
+)
 _MAIN = (
     "pytest", "test", "jest", "vitest", "build", "make", "deploy", "commit", "push", "merge", "lint",
     "mypy", "ruff", "tsc", "install", "migrate", "release", "publish", "docker", "terraform", "gh pr", "cargo", "go ",
@@ -79,6 +78,7 @@ class WorkLog:
     plans: dict[str, int] = field(default_factory=dict)
     steps: tuple[tuple[str, str], ...] = ()
     steps_at: int = 0
+    _late: float = 0.0
 
     def call(self, part: ToolCall, at: int) -> Action:
         """Note a call made by message `at`."""
@@ -126,6 +126,8 @@ class WorkLog:
             if known is not None:
                 known.outcome, known.order = outcome, at
         key = _key(action)
+        if outcome.ok is False and _found_nothing(action, outcome):
+            return outcome
         if outcome.ok is False:
             self._fail(action, outcome, key, at)
         elif outcome.ok or action.verb != "ran":
@@ -154,7 +156,7 @@ class WorkLog:
 
     def _called(self, action: Action, outcome: Outcome, at: int) -> None:
         name = action.tool or "a tool"
-        if any(word in name.lower() for word in _ACTING):
+        if _ACTING.search(name):
             what = shortened(f"{name}({action.detail})", _COMMAND_CHARS * 2) or name
             told = quoted(_first_line(outcome.text), _RESULT_CHARS, one_line=True)
             self.acts[f"{what} → {told}" if told else what] = (name, at)
@@ -175,8 +177,9 @@ class WorkLog:
 
     # ----------------------------------------------------------------------------- entries
 
-    def lay_out(self, layout: Layout) -> None:
-        """Put everything into the sections of `layout`."""
+    def lay_out(self, layout: Layout, messages: int) -> None:
+        """Put everything into the sections of `layout`; of `messages`, later ones count more."""
+        self._late = 0.9 / max(1, messages)
         self._files(layout)
         self._commands(layout)
         self._failures(layout)
@@ -202,7 +205,7 @@ class WorkLog:
 
     def _commands(self, layout: Layout) -> None:
         for commit, at in self.commits.items():
-            layout.add("Done", Entry((f"committed {shortened(commit, 160)}",), 6.5, at))
+            layout.add("Done", Entry((f"committed {shortened(commit, 160)}",), 5.9 + at * self._late, at))
         for command in self.commands.values():
             shown = shortened(command.text, _COMMAND_CHARS)
             if not shown:
@@ -214,6 +217,7 @@ class WorkLog:
             score += 1.0 if command.outcome and command.outcome.tests else 0.0
             if told == "git add" or (command.outcome and command.outcome.commit):
                 score = 1.0
+            score += command.order * self._late
             layout.add("Done", Entry((f"`{shown}`{state}{times}",), score, command.order))
 
     def _failures(self, layout: Layout) -> None:
@@ -223,11 +227,12 @@ class WorkLog:
             times = f" (×{failure.times})" if failure.times > 1 else ""
             end = " — later it worked" if failure.resolved else ""
             text = f"{failure.what}{status or ':'}{told}{times}{end}".rstrip(":")
-            layout.add("Failed", Entry((text,), 2.0 if failure.resolved else 5.5, failure.order))
+            score = (2.0 if failure.resolved else 5.0) + failure.order * self._late
+            layout.add("Failed", Entry((text,), score, failure.order))
 
     def _others(self, layout: Layout) -> None:
         for text, (_, at) in self.acts.items():
-            layout.add("Done", Entry((text,), 5.5, at))
+            layout.add("Done", Entry((text,), 5.5 + at * self._late, at))
         for task, at in self.delegated.items():
             layout.add("Done", Entry((f"delegated: {quoted(task, 160, one_line=True)}",), 4, at))
         for what, (said, at) in self.declined.items():
@@ -245,6 +250,11 @@ class WorkLog:
             text = f"[{word}] {shortened(step, 200)}" if word else shortened(step, 200)
             where, score = ("Done", 3.5) if done else ("Open", 7.0)
             layout.add(where, Entry((text,), score, self.steps_at * 1000 + place))
+
+
+def _found_nothing(action: Action, outcome: Outcome) -> bool:
+    """Whether a search "failed" only because nothing matched."""
+    return action.verb == "ran" and outcome.exit == 1 and only_looks(action.targets[0])
 
 
 def _state(outcome: Outcome | None) -> str:
