@@ -1,0 +1,72 @@
+"""Tokens of every message of a list, with prefix sums: every total is one subtraction."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """What the messages of one list cost.
+
+    `tokens` has one entry a message, `prefix` one more: the sum of all before. `overhead` are the
+    tokens of tool definitions that the file holds. `exact` is False while any message is an
+    estimate; the first `done` are not. `model` is the model of the session where its tokenizer is
+    another than the one that counted, so that all counts are estimates of its own.
+    """
+
+    tokenizer: str
+    tokens: array[int]
+    prefix: array[int] = field(init=False)
+    overhead: int = 0
+    exact: bool = True
+    done: int = -1
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prefix", array("q", accumulate(self.tokens, initial=0)))
+        if self.done < 0:
+            object.__setattr__(self, "done", len(self.tokens) if self.exact else 0)
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def total(self) -> int:
+        """All messages and the overhead."""
+        return self.prefix[-1] + self.overhead
+
+    def between(self, start: int, end: int) -> int:
+        """The tokens of the messages in [start, end); 0 when that is empty."""
+        return self.prefix[end] - self.prefix[start] if end > start else 0
+
+    @property
+    def label(self) -> str:
+        """How good the numbers are: "o200k_base, exact", "estimated"."""
+        if not self.exact:
+            return "estimated"
+        if self.tokenizer == "chars/4":
+            return "chars/4, an estimate"
+        if self.model:
+            return f"{self.tokenizer}, an estimate for {self.model}"
+        return f"{self.tokenizer}, exact"
+
+    def with_counted(self, start: int, tokens: array[int], tokenizer: str) -> Counts:
+        """These counts with `tokens` counted by `tokenizer` for the messages from `start` on.
+
+        Batches come in order: all messages before `start` are counted already. The result is
+        exact when the last message is. Takes time in proportion to all messages.
+        """
+        merged = array("q", self.tokens)
+        done = start + len(tokens)
+        merged[start:done] = tokens
+        return Counts(
+            tokenizer,
+            merged,
+            overhead=self.overhead,
+            exact=done >= len(merged),
+            done=done,
+            model=self.model,
+        )
