@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 _MAX_BYTES = 1_000_000
 
-_NUMBER = re.compile(r"([+-]?[\d][\d_,]*(?:\.\d+)?|[+-]?\.\d+)\s*([kKmMgG%]?)")
+_NUMBER = re.compile(r"([+-]?(?:\d[\d_,]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([kKmMgG%]?)")
 _SCALE = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 
 
@@ -47,10 +48,12 @@ def parse_number(text: str) -> int | float | None:
         return None
     if unit == "%":
         return float(digits) / 100
-    if "." not in digits:
+    if digits.lstrip("+-").isdigit():
         return int(digits) * _SCALE[unit]
-    value = round(float(digits) * _SCALE[unit], 9)
-    return int(value) if unit and value.is_integer() else value
+    if not unit:
+        return float(digits)
+    exact = Decimal(digits) * _SCALE[unit]
+    return int(exact) if exact == exact.to_integral_value() else float(exact)
 
 
 # ---------------------------------------------------------------------------------- reading
@@ -425,9 +428,25 @@ def write_policy(policy: Policy) -> str:
         document["source"] = policy.source
     if policy.notes:
         document["notes"] = policy.notes
-    return yaml.safe_dump(
-        document, sort_keys=False, allow_unicode=True, default_flow_style=None, width=96
+
+    class Dumper(yaml.SafeDumper):
+        pass
+
+    Dumper.add_representer(str, _text_out)
+    return yaml.dump(
+        document,
+        Dumper=Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        default_flow_style=None,
+        width=96,
     )
+
+
+def _text_out(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """Text as a scalar; the line breaks that only YAML knows are escaped, or they would fold."""
+    style = '"' if any(mark in text for mark in "\r\x85\u2028\u2029") else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 def _trigger_out(trigger: Trigger) -> dict[str, Any]:

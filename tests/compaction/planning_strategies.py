@@ -85,6 +85,10 @@ def own_summary() -> Message:
     return message("user", "an earlier summary", summary="compaction")
 
 
+_STEPS = (
+    *("user", "assistant", "call", "call", "result", "result", "mixed", "orphan"),
+    *("reasoning", "summary", "injected", "developer"),
+)
 _IDS = st.sampled_from(["a", "b", "c", "d", ""])
 
 
@@ -93,15 +97,7 @@ def message_lists(draw: st.DrawFn, max_steps: int = 14) -> list[Message]:
     """Lists with parallel calls, reused, missing and late results, orphans and reasoning."""
     out: list[Message] = [system()] if draw(st.booleans()) else []
     waiting: list[str] = []
-    for step in draw(
-        st.lists(
-            st.sampled_from(
-                ["user", "assistant", "call", "call", "result", "result", "mixed", "orphan"]
-                + ["reasoning", "summary", "injected", "developer"]
-            ),
-            max_size=max_steps,
-        )
-    ):
+    for step in draw(st.lists(st.sampled_from(_STEPS), max_size=max_steps)):
         match step:
             case "user":
                 out.append(user())
@@ -115,9 +111,7 @@ def message_lists(draw: st.DrawFn, max_steps: int = 14) -> list[Message]:
                 at = draw(st.integers(0, len(waiting) - 1))
                 answered = waiting[at] if draw(st.booleans()) else waiting.pop(at)
                 mixed = step == "mixed"
-                out.append(
-                    results(answered, role="user" if mixed else "tool", text="and" * mixed)
-                )
+                out.append(results(answered, role="user" if mixed else "tool", text="and" * mixed))
             case "orphan":
                 out.append(results("nobody"))
             case "reasoning":
@@ -142,9 +136,7 @@ def counted_sessions(draw: st.DrawFn) -> tuple[Session, PlainCounts]:
 
 
 def recents() -> st.SearchStrategy[Recent]:
-    whole = st.builds(
-        Recent, st.sampled_from(["messages", "turns", "groups"]), st.integers(0, 20)
-    )
+    whole = st.builds(Recent, st.sampled_from(["messages", "turns", "groups"]), st.integers(0, 20))
     return st.one_of(
         whole,
         st.builds(Recent, st.just("tokens"), st.integers(0, 3000)),
