@@ -61,6 +61,7 @@ def export(
     --json prints the object of `plan --json` with tokens.after, "summary": {"text",
     "role", "tokens", "summarizer"} | null and "output": {"path", "format", "bytes"}.
     """
+    from compaction.export import losses, save
     from tui.cli_work import compacted, load_session, placed, planned
 
     if output == "-" and as_json:
@@ -76,19 +77,18 @@ def export(
     if problem:
         note(f"compaction: {problem} Nothing was written.")
         return 3
-    if output == "-":
-        written, findings = _to_stdout(result, out_format)
-        path, name = "-", out_format or session.format
-    else:
-        from compaction.export import save
-
-        saved = save(result, output, out_format, force=force)
-        written, findings, path, name = saved.bytes, saved.findings, saved.path, saved.format
-    for finding in (*result.findings, *_new(findings, result.findings)):
+    findings = losses(result, out_format)
+    told = (*result.findings, *(each for each in findings if each not in result.findings))
+    for finding in told:
         note(f"{finding.level}: {placed(finding)}")
-    _tell_done(result, str(path), name, written)
+    if output == "-":
+        size, name = _to_stdout(result, out_format), out_format or session.format
+    else:
+        saved = save(result, output, out_format, force=force)
+        size, name = saved.bytes, saved.format
+    _tell_done(result, output, name, size)
     if as_json:
-        print_json(_document(result, str(path), name, written, findings))
+        print_json(_document(result, told, {"path": output, "format": name, "bytes": size}))
     return 0
 
 
@@ -109,15 +109,11 @@ def _ended(sentence: str) -> str:
     return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 
-def _new(findings: tuple[Finding, ...], told: tuple[Finding, ...]) -> list[Finding]:
-    return [finding for finding in findings if finding not in told]
-
-
-def _to_stdout(result: Compacted, name: str | None) -> tuple[int, tuple[Finding, ...]]:
+def _to_stdout(result: Compacted, name: str | None) -> int:
     """Print the result: its exact bytes, or made harmless when they would reach a terminal."""
     from compaction.export import render_bytes
 
-    data, findings = render_bytes(result, name)
+    data, _ = render_bytes(result, name)
     if sys.stdout.isatty():
         Printer.standard().text(data.decode("utf-8", "replace").rstrip("\n"))
         note("shown with control characters made visible; pipe it or name a file for the bytes.")
@@ -125,7 +121,7 @@ def _to_stdout(result: Compacted, name: str | None) -> tuple[int, tuple[Finding,
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
-    return len(data), findings
+    return len(data)
 
 
 def _tell_done(result: Compacted, path: str, name: str, written: int) -> None:
@@ -142,13 +138,12 @@ def _tell_done(result: Compacted, path: str, name: str, written: int) -> None:
 
 
 def _document(
-    result: Compacted, path: str, name: str, written: int, findings: tuple[Finding, ...]
+    result: Compacted, findings: tuple[Finding, ...], output: dict[str, object]
 ) -> dict[str, Any]:
     """The object of `plan --json`, completed with what was made and written."""
     document: dict[str, Any] = result.plan.as_json()
     document["tokens"]["after"] = result.tokens_after
-    told = [*result.findings, *_new(findings, result.findings)]
-    document["findings"] = [finding.as_json() for finding in told]
+    document["findings"] = [finding.as_json() for finding in findings]
     made = result.summary
     document["summary"] = (
         None
@@ -160,5 +155,5 @@ def _document(
             "summarizer": made.summarizer,
         }
     )
-    document["output"] = {"path": path, "format": name, "bytes": written}
+    document["output"] = output
     return document

@@ -197,10 +197,21 @@ def _range(indexes: Sequence[int]) -> str:
     return f"#{first}" if first == last else f"#{first}–#{last}"
 
 
+def _boundary(decided: Plan) -> str:
+    what = count(len(decided.summarized), "message")
+    return (
+        f"── {what}, {decided.tokens_summarized:,} tokens become one summary of "
+        f"~{decided.summary_estimate:,} ──"
+    )
+
+
 def _message_rows(printer: Printer, decided: Plan) -> Iterator[list[str | Cell]]:
     tokens = decided.counts.tokens
     largest = max(tokens, default=1) or 1
+    boundary = decided.cut if decided.compacts else -1
     for index, message in enumerate(decided.session.messages):
+        if index == boundary:
+            yield ["", "", "", "", "", Cell(_boundary(decided), "2")]
         glyph, letter, sgr = REGIONS[decided.region(index)]
         label = f"{message.tool} → " if message.role == "tool" and message.tool else ""
         yield [
