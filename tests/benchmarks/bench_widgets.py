@@ -15,6 +15,7 @@ from dataclasses import replace
 from textual.containers import Vertical
 from textual.widget import Widget
 
+from compaction.groups import find_groups
 from compaction.messages import Session
 from tests.tui.widgets.samples import (
     FakeCounts,
@@ -35,9 +36,10 @@ class Bench:
     """The main widgets around a session of `n` messages."""
 
     def __init__(self, n: int) -> None:
-        base, counts, self.groups = conversation(SHORT)
+        base, counts, _ = conversation(SHORT)
         times = n // SHORT
         self.session: Session = session_of(base.messages * times)
+        self.groups = find_groups(self.session.messages)
         self.plan = FakePlan(FakeCounts(counts.tokens * times), 1, n - 20, 100_000)
         self.list, self.bars, self.map = MessageList(), BudgetBars(), Minimap()
         self.stage = Stage(self.bars, Vertical(self.list), self.map)

@@ -39,6 +39,8 @@ class LineList(Tinted, ScrollView, can_focus=True):
         background: transparent;
     }
     """
+    # Dragging the mouse means something else here than selecting text.
+    ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "cursor_by(1)", "Down", id="list.down", show=False),

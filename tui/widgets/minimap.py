@@ -76,6 +76,8 @@ class Minimap(Tinted, Widget):
     DEFAULT_CSS = css("Minimap") + """
     Minimap { width: 2; height: 1fr; background: transparent; }
     """
+    # Dragging the mouse means something else here than selecting text.
+    ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
 
     @dataclass

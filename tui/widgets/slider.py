@@ -57,6 +57,8 @@ class Slider(Tinted, Widget, can_focus=True):
     DEFAULT_CSS = css("Slider") + """
     Slider { height: 2; background: transparent; }
     """
+    # Dragging the mouse means something else here than selecting text.
+    ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right,l", "step(1)", "More", id="slider.more", show=False),

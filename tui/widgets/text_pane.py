@@ -11,6 +11,7 @@ from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
+from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
 
@@ -167,8 +168,29 @@ class TextPane(Tinted, ScrollView, can_focus=True):
         if line >= self.line_count:
             return Strip([Segment(" " * width, palette.text)], width)
         style = tone_style(self._flow.tone(line), palette)
-        text = self._flow.lines[line]
-        return Strip(self._marked(text, style, palette)).adjust_cell_length(width, palette.text)
+        strip = Strip(self._marked(self._flow.lines[line], style, palette))
+        strip = self._selected(strip.adjust_cell_length(width, palette.text), line)
+        return strip.apply_offsets(0, line)
+
+    def _selected(self, strip: Strip, line: int) -> Strip:
+        """`strip` with the part that the mouse selected marked."""
+        selection = self.text_selection
+        span = selection.get_span(line) if selection is not None else None
+        if span is None:
+            return strip
+        start, end = span
+        end = strip.cell_length if end < 0 else end
+        style = self.screen.get_component_rich_style("screen--selection")
+        chosen = strip.crop(start, end).apply_style(style)
+        return Strip.join([strip.crop(0, start), chosen, strip.crop(end)])
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """What the mouse selected, for the clipboard."""
+        return selection.extract("\n".join(self._flow.lines)), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:  # noqa: ARG002
+        """Draw the selection."""
+        self.refresh()
 
     def _marked(self, text: str, style: Style, palette: Palette) -> list[Segment]:
         if not self._needle:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from compaction.groups import Groups, find_groups
 from compaction.messages import (
     Message,
     Session,
@@ -84,22 +85,6 @@ class FakePlan:
         return self._between(self.cut if self.compacts else self.head_end, self.n)
 
 
-class FakeGroups:
-    """Rails from runs of (call, its results)."""
-
-    def __init__(self, messages: Sequence[Message]) -> None:
-        self._rails: dict[int, str] = {}
-        for index, one in enumerate(messages):
-            if one.role != "tool":
-                continue
-            self._rails.setdefault(index - 1, "first")
-            last = index + 1 == len(messages) or messages[index + 1].role != "tool"
-            self._rails[index] = "last" if last else "middle"
-
-    def rail(self, index: int) -> str:
-        return self._rails.get(index, "")
-
-
 def session_of(messages: Sequence[Message]) -> Session:
     """A session in memory."""
     return Session(Source(b"", "sample.jsonl"), "claude-code", tuple(messages), "refactor-auth")
@@ -125,7 +110,7 @@ _TOOLS = ["read_file", "grep", "run_tests"]
 _SIZES = [212, 1840, 8412, 2204, 640, 15210, 96, 1320, 420, 9120, 88, 2210, 6105, 3110, 980]
 
 
-def conversation(n: int) -> tuple[Session, FakeCounts, FakeGroups]:
+def conversation(n: int) -> tuple[Session, FakeCounts, Groups]:
     """A believable agent session of `n` messages."""
     messages = [message("system", "You are a careful coding agent. Work in small steps.")]
     while len(messages) < n:
@@ -157,7 +142,7 @@ def conversation(n: int) -> tuple[Session, FakeCounts, FakeGroups]:
             messages.append(message("assistant", _SAID[step % 4]))
     messages = messages[:n]
     tokens = array("q", [3102, *(_SIZES[i % len(_SIZES)] for i in range(1, n))])
-    return session_of(messages), FakeCounts(tokens), FakeGroups(messages)
+    return session_of(messages), FakeCounts(tokens), find_groups(messages)
 
 
 HOSTILE = [
@@ -174,7 +159,7 @@ HOSTILE = [
 ]
 
 
-def hostile() -> tuple[Session, FakeCounts, FakeGroups]:
+def hostile() -> tuple[Session, FakeCounts, Groups]:
     """Every kind of text that a careless list would obey."""
     messages = [message("system", HOSTILE[0])]
     for text in HOSTILE:
@@ -183,4 +168,4 @@ def hostile() -> tuple[Session, FakeCounts, FakeGroups]:
             message("tool", [ToolResult("c", (Text(text),), name="\x1b]0;owned\x07[tool")])
         )
     counts = FakeCounts(array("q", [10 + i for i in range(len(messages))]))
-    return session_of(messages), counts, FakeGroups(messages)
+    return session_of(messages), counts, find_groups(messages)

@@ -157,3 +157,15 @@ def test_parts_that_have_no_text_are_named() -> None:
 def test_the_clock() -> None:
     assert clock("2026-11-30T14:02:11.123Z") == "14:02:11"
     assert clock("2026-11-30") == "2026-11-30"
+
+
+async def test_text_is_selected_with_the_mouse() -> None:
+    detail = MessageDetail()
+    stage = Stage(detail)
+    async with stage.run_test(size=SIZE) as pilot:
+        detail.show(message("user", "alpha beta\ngamma delta"), 1)
+        await pilot.pause()
+        await pilot.mouse_down(detail.pane, offset=(6, 0))
+        await pilot.hover(detail.pane, offset=(4, 1))
+        await pilot.mouse_up(detail.pane, offset=(4, 1))
+        assert stage.screen.get_selected_text() == "beta\ngamma"

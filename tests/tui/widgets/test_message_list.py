@@ -6,12 +6,14 @@ from dataclasses import replace
 import pytest
 from textual.strip import Strip
 
+from compaction.groups import find_groups
+from compaction.planning import Plan, Planner
+from compaction.policy import Policy
 from tui.widgets.message_list import MessageList
 from tui.widgets.message_row import columns_for
 
 from .samples import (
     FakeCounts,
-    FakeGroups,
     FakePlan,
     conversation,
     hostile,
@@ -204,6 +206,7 @@ async def test_a_page_down_draws_a_page_whatever_the_length(
     session, counts, groups = conversation(1_000)
     if n > 1_000:
         session = session_of(session.messages * (n // 1_000))
+        groups = find_groups(session.messages)
         plan = FakePlan(FakeCounts(counts.tokens * (n // 1_000)), 1, n - 100, 100_000)
     painted: list[int] = []
     paint = MessageList.paint
@@ -295,4 +298,32 @@ async def test_without_a_plan_or_counts_it_lists_all_the_same() -> None:
         lines = text_of(widget)
         assert "You are a careful" in lines[0]
         assert widget.boundary_line is None
-    assert FakeGroups(session.messages).rail(0) == ""
+
+
+async def test_real_plans_colour_the_rows_and_a_tick_asks_about_visible_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session, counts, groups = conversation(5_000)
+    planner = Planner(session, counts, groups)  # type: ignore[arg-type]
+    plan = planner.plan(Policy(budget=100_000, keep_recent=20))
+    widget = MessageList()
+    stage = Stage(widget)
+    asked: list[int] = []
+    region = Plan.region
+
+    def counting(self: Plan, index: int) -> str:
+        asked.append(index)
+        return region(self, index)
+
+    async with stage.run_test(size=SIZE) as pilot:
+        widget.show(session, counts, plan, groups)
+        widget.select(plan.cut)
+        await pilot.pause()
+        shown = "\n".join(text_of(widget))
+        assert f"▌R {plan.cut}" in shown
+        assert f"░S {plan.cut - 1}" in shown
+        assert f"{plan.tokens_summarized:,} tokens become one summary" in shown
+        monkeypatch.setattr(Plan, "region", counting)
+        widget.plan = planner.plan(Policy(budget=100_000, keep_recent=400))
+        await pilot.pause()
+        assert 0 < len(asked) <= 2 * SIZE[1]
