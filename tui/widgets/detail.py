@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -12,13 +13,39 @@ from textual.widgets import Markdown, Static
 
 from compaction.messages import Message
 from compaction.plaintext import block
-from tui.widgets.looks import REGIONS, grouped, plain
+from tui.widgets.looks import COMPONENTS, REGIONS, Tinted, css, grouped, plain
 from tui.widgets.message_text import passages_of, raw_passages
 from tui.widgets.text_flow import Passage
 from tui.widgets.text_pane import TextPane
 
 #: Markdown costs ten times as much as plain text to lay out; longer texts stay plain.
 MARKDOWN_CHARS = 40_000
+
+
+class MessageHead(Tinted, Static):
+    """Facts about a message in one muted line, its region in its colour."""
+
+    DEFAULT_CSS = css("MessageHead")
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
+
+    _facts: tuple[str, ...] = ()
+    _region = ""
+
+    def show(self, facts: Sequence[str], region: str = "") -> None:
+        """Show facts, and a region when there is one."""
+        self._facts, self._region = tuple(facts), region
+        self.refresh(layout=True)
+
+    def render(self) -> Content:
+        """Made when it is drawn, so that another theme recolours it."""
+        head = Content(" · ".join(self._facts))
+        look = REGIONS.get(self._region)
+        if look is None:
+            return head
+        colour = self.palette.regions[self._region].color
+        tint = colour.get_truecolor().hex if colour is not None else ""
+        sign = Content.styled(f"{look.glyph}{look.letter} {self._region}", tint)
+        return head.append(" · ").append(sign)
 
 
 class MessageDetail(Vertical):
@@ -56,7 +83,7 @@ class MessageDetail(Vertical):
         self._unfolded = False
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="detail-head", markup=False)
+        yield MessageHead(id="detail-head")
         yield Static("", id="detail-note", markup=False)
         yield TextPane([Passage("Choose a message to read it here.", "faint")])
         yield VerticalScroll(id="detail-markdown")
@@ -79,14 +106,7 @@ class MessageDetail(Vertical):
         one more fact for the head, such as what became of it.
         """
         facts = head_of(message, index, tokens, estimated, note)
-        head = Content(" · ".join(facts))
-        if message is not None and region in REGIONS:
-            look = REGIONS[region]
-            colour = self.pane.palette.regions[region].color
-            tint = colour.get_truecolor().hex if colour is not None else ""
-            sign = Content.styled(f"{look.glyph}{look.letter} {region}", tint)
-            head = head.append(Content(" · ")).append(sign)
-        self.query_one("#detail-head", Static).update(head)
+        self.query_one(MessageHead).show(facts, region if message is not None else "")
         if message is self._message and message is not None:
             return
         self._message = message

@@ -5,7 +5,7 @@ import json
 from textual.widgets import Markdown, Static
 
 from compaction.messages import Media, Opaque, Text, Thinking, ToolCall, ToolResult, message
-from tui.widgets.detail import MARKDOWN_CHARS, MessageDetail, clock
+from tui.widgets.detail import MARKDOWN_CHARS, MessageDetail, MessageHead, clock
 from tui.widgets.message_text import passages_of, readable
 
 from .samples import HOSTILE
@@ -24,7 +24,7 @@ CALL = message(
 
 
 def head(detail: MessageDetail) -> str:
-    return str(detail.query_one("#detail-head", Static).content)
+    return detail.query_one(MessageHead).render().plain
 
 
 async def test_a_message_is_shown_whole() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from textual.strip import Strip
+from textual.theme import Theme
 
 from compaction.groups import find_groups
 from compaction.planning import Plan, Planner
@@ -327,3 +328,21 @@ async def test_real_plans_colour_the_rows_and_a_tick_asks_about_visible_ones(
         widget.plan = planner.plan(Policy(budget=100_000, keep_recent=400))
         await pilot.pause()
         assert 0 < len(asked) <= 2 * SIZE[1]
+
+
+async def test_region_colours_come_from_the_theme_and_follow_it() -> None:
+    stage, widget, plan = listed(20, cut=8)
+    for name, colour in (("one", "#112233"), ("two", "#445566")):
+        stage.register_theme(Theme(name, primary="#7aa2f7", variables={"head": colour}))
+    async with stage.run_test(size=SIZE) as pilot:
+        fill(widget, plan)
+        seen = []
+        for theme in ("textual-dark", "one", "two"):
+            stage.theme = theme
+            await pilot.pause()
+            style = drawn(widget)[0]._segments[0].style
+            assert style is not None
+            assert style.color is not None
+            seen.append(style.color.get_truecolor().hex)
+        assert seen[1:] == ["#112233", "#445566"]
+        assert seen[0] not in seen[1:]
