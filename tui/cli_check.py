@@ -20,6 +20,8 @@ from tui.cli_output import Cell, Column, Printer, count, print_json
 if TYPE_CHECKING:
     from compaction.findings import Finding
 
+#: The columns of `finding_row`: level, place, code, and the whole text.
+FINDING_COLUMNS = (Column(), Column(right=True), Column(widest=34), Column(wrap=True))
 _COLOURS = {"error": "1;31", "warning": "33", "info": "2"}
 
 
@@ -80,7 +82,7 @@ def _print(
             Cell(f"{dialect}: ", "1"), f"{count(len(findings), 'finding')} in {titles[stage]}"
         )
         printer.table(
-            [Column(), Column(right=True), Column(widest=34), Column()],
+            FINDING_COLUMNS,
             [finding_row(finding) for finding in findings],
         )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui.cli_check import finding_row
+from tui.cli_check import FINDING_COLUMNS, finding_row
 from tui.cli_options import (
     Settings,
     json_option,
@@ -206,7 +206,7 @@ def _print_rest(printer: Printer, session: Session) -> None:
         )
     printer.heading("Problems in the file" if session.problems else "No problems in the file")
     printer.table(
-        [Column(), Column(right=True), Column(widest=34), Column()],
+        FINDING_COLUMNS,
         [finding_row(problem) for problem in session.problems],
     )
 

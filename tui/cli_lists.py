@@ -48,7 +48,12 @@ def policies(name: str | None, as_json: bool) -> None:
         )
         return
     Printer.standard().table(
-        [Column("policy"), Column("budget", right=True), Column("keeps"), Column("what it does")],
+        [
+            Column("policy"),
+            Column("budget", right=True),
+            Column("keeps"),
+            Column("what it does", wrap=True),
+        ],
         [
             [
                 Cell(policy.name, "1"),

@@ -127,11 +127,15 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """How a column looks: its heading, which side it is aligned to, and its widest width."""
+    """How a column looks: its heading, which side it is aligned to, and its widest width.
+
+    What is too long is cut, with an ellipsis; a last column that wraps is told in full.
+    """
 
     heading: str = ""
     right: bool = False
     widest: int | None = None
+    wrap: bool = False
 
 
 @dataclass(slots=True)
@@ -172,7 +176,7 @@ class Printer:
     def table(
         self, columns: Sequence[Column], rows: Iterable[Sequence[str | Cell]], indent: int = 2
     ) -> None:
-        """Rows under headings, aligned; the last column is cut at the width of the terminal."""
+        """Rows under headings, aligned; the last column ends at the width of the terminal."""
         body = [[_clean(_cell(cell)) for cell in row] for row in rows]
         headings = [_clean(Cell(column.heading, "2")) for column in columns]
         if any(cell.text for cell in headings):
@@ -188,11 +192,18 @@ class Printer:
             used = indent + sum(widths[:-1]) + 2 * (len(columns) - 1)
             widths[-1] = max(8, min(widths[-1], self.width - used))
         for row in body:
+            rest: list[str] = []
+            if columns[-1].wrap:
+                first, *rest = wrapped(row[-1].text, widths[-1])
+                row[-1] = Cell(first, row[-1].sgr)
             cells = (
                 self._aligned(cell, width, right=column.right)
                 for cell, width, column in zip(row, widths, columns, strict=True)
             )
             self._write((" " * indent + "  ".join(cells)).rstrip())
+            before = " " * (indent + sum(widths[:-1]) + 2 * (len(columns) - 1))
+            for line in rest:
+                self._write(before + self._painted(Cell(line, row[-1].sgr), clean=True))
 
     def bar(self, share: float, width: int) -> str:
         """A bar of `share` (0 to 1) of `width` cells, in eighths where there are glyphs for it."""
@@ -240,6 +251,28 @@ def fit(text: str, width: int) -> str:
     from rich.cells import set_cell_size
 
     return f"{set_cell_size(text, max(0, width - 1)).rstrip()}…"
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """`text` in lines of at most `width` cells, broken between words where there are any."""
+    lines = [""]
+    for word in text.split(" "):
+        joined = f"{lines[-1]} {word}" if lines[-1] else word
+        if cell_width(joined) <= width:
+            lines[-1] = joined
+            continue
+        if lines[-1]:
+            lines.append("")
+        lines[-1:] = _chopped(word, width)
+    return lines
+
+
+def _chopped(word: str, width: int) -> list[str]:
+    if cell_width(word) <= width:
+        return [word]
+    from rich.cells import chop_cells
+
+    return chop_cells(word, width) or [""]
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui.cli_check import finding_row
+from tui.cli_check import FINDING_COLUMNS, finding_row
 from tui.cli_options import (
     Settings,
     json_option,
@@ -86,7 +86,7 @@ def print_plan(printer: Printer, decided: Plan, *, brief: bool = False) -> None:
     if decided.findings:
         printer.heading("Findings")
         printer.table(
-            [Column(), Column(right=True), Column(widest=34), Column()],
+            FINDING_COLUMNS,
             [finding_row(finding) for finding in decided.findings],
         )
     if not brief:

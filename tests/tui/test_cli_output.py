@@ -47,6 +47,16 @@ def test_the_last_column_is_cut_at_the_width() -> None:
     assert "…" in stream.getvalue()
 
 
+def test_a_last_column_that_wraps_is_told_in_full() -> None:
+    printer, stream = printed(width=40)
+    text = "one two three four five six seven eight nine ten eleven " + "x" * 50
+    printer.table([Column(), Column(wrap=True)], [["a", text]])
+    lines = stream.getvalue().splitlines()
+    assert all(cell_width(line) <= 40 for line in lines)
+    assert all(line.startswith("     ") for line in lines[1:])
+    assert "".join(lines).replace(" ", "") == "a" + text.replace(" ", "")
+
+
 def test_colour_only_when_asked() -> None:
     plain, plain_stream = printed()
     plain.line(Cell("head", "1;36"), " rest")
