@@ -184,30 +184,31 @@ class Bytes:
     """Characters of a text as bytes and lines of its UTF-8 source.
 
     `data` is the source and `before` the number of bytes in front of the text (a byte order
-    mark). Positions are best asked for in ascending order: each costs the distance to the last.
+    mark). A position costs the distance to the nearest one before it that was asked for.
     """
 
-    __slots__ = ("_ascii", "_before", "_breaks", "_byte", "_char", "_data", "_text")
+    __slots__ = ("_ascii", "_before", "_breaks", "_bytes", "_chars", "_data", "_text")
 
     def __init__(self, text: str, data: bytes, before: int = 0) -> None:
         self._text = text
         self._data = data
         self._before = before
         self._ascii = text.isascii()
-        self._char = 0
-        self._byte = before
+        # Ascending positions whose offsets are known.
+        self._chars = [0]
+        self._bytes = [before]
         self._breaks: list[int] | None = None
 
     def at(self, position: int) -> int:
         """The byte offset of one character."""
         if self._ascii:
             return self._before + position
-        if position < self._char:
-            self._byte -= len(self._text[position : self._char].encode("utf-8"))
-        else:
-            self._byte = self._after(self._byte, position - self._char)
-        self._char = position
-        return self._byte
+        known = bisect.bisect_right(self._chars, position) - 1
+        found = self._after(self._bytes[known], position - self._chars[known])
+        if known == len(self._chars) - 1:
+            self._chars.append(position)
+            self._bytes.append(found)
+        return found
 
     def _after(self, start: int, characters: int) -> int:
         """The offset `characters` further on: as many bytes that do not continue a character."""
