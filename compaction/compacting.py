@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from compaction.account import Fate, Regions, account_dropped, account_of, account_unchanged
+from compaction.clipping import clip_largest
 from compaction.errors import SummarizerError
 from compaction.findings import Finding
 from compaction.marker import neutralise, wrap_summary
@@ -92,6 +93,12 @@ def compact(
     `policy.failure` says. Raises SummarizerError only where that is `raise` or where the
     policy's summarizer does not exist, and Cancelled when `cancelled` says so.
     """
+    return clip_largest(_carried_out(plan, summarizer, cancelled))
+
+
+def _carried_out(
+    plan: Plan, summarizer: Summarizer | None, cancelled: IsCancelled | None
+) -> Compacted:
     if not plan.compacts:
         return _unchanged(plan, plan.reason)
     if summarizer is None:
@@ -117,7 +124,7 @@ def compact_with_text(plan: Plan, text: str, summarizer: str = "edited") -> Comp
         return _unchanged(plan, plan.reason)
     if not text.strip():
         return _failed(plan, f"The {summarizer} summary is empty.")
-    return _with_summary(plan, text, summarizer, edited=True)
+    return clip_largest(_with_summary(plan, text, summarizer, edited=True))
 
 
 # ------------------------------------------------------------------------------ one attempt
@@ -160,12 +167,10 @@ def _text_of(summarizer: Summarizer, request: SummaryRequest, accept: str) -> tu
     if accept == "smaller":
         checked = usable(reply, f"The summarizer {summarizer.name}")
         return checked.text, checked.cut
-    if not isinstance(reply, str):
-        usable(reply, f"The summarizer {summarizer.name}")
-        raise AssertionError("unreachable: usable() refuses what is not text")
-    if accept == "usable" and not reply.strip():
-        raise SummarizerError(f"The summarizer {summarizer.name} returned nothing.")
-    return reply, False
+    if isinstance(reply, str) and (accept == "any" or reply.strip()):
+        return reply, False
+    what = "nothing" if isinstance(reply, str) else f"{type(reply).__name__}, not a text"
+    raise SummarizerError(f"The summarizer {summarizer.name} returned {what}.")
 
 
 def _request(plan: Plan, cancelled: IsCancelled | None) -> SummaryRequest:
@@ -317,9 +322,7 @@ def _result(
 
 def _summary_message(plan: Plan, text: str) -> Message:
     block = plan.policy.summary
-    return message(
-        block.role, wrap_summary(text, block, _covered(plan)), summary="compaction"
-    )
+    return message(block.role, wrap_summary(text, block, _covered(plan)), summary="compaction")
 
 
 def _covered(plan: Plan) -> int:
