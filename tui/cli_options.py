@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tui.widgets.amounts import parse_amount
+
 if TYPE_CHECKING:
     _Count = click.ParamType[int]
     _Amount = click.ParamType[int | float]
@@ -17,8 +19,7 @@ else:  # older clicks have no generic parameter types
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?|\.\d+)([km]?)", re.IGNORECASE)
+_FRACTION = re.compile(r"[0-9]*\.[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,9 @@ class Tokens(_Count):
         """The number as an int of at least 1."""
         if isinstance(value, int):
             return value
-        match = _AMOUNT.fullmatch(str(value).strip().replace("_", "").replace(",", ""))
-        number = round(float(match[1]) * _UNITS[match[2].lower()]) if match else 0
+        number = _amount(str(value), param, ctx)
         if number < 1:
-            self.fail(f"{value!r} is no number of tokens; write 120000, 120k or 1.2M.", param, ctx)
+            raise click.BadParameter("a budget has at least one token.", ctx, param)
         return number
 
 
@@ -75,17 +75,20 @@ class KeepRecent(_Amount):
         """An int of at least 0, or a float from 0 to 1 when written with a point."""
         if isinstance(value, (int, float)):
             return value
-        text = str(value).strip().replace("_", "").replace(",", "")
-        match = _AMOUNT.fullmatch(text)
-        if match and not match[2] and "." in text:
-            fraction = float(text)
-            if 0 <= fraction <= 1:
-                return fraction
-        elif match:
-            return round(float(match[1]) * _UNITS[match[2].lower()])
-        raise click.BadParameter(
-            f"{value!r} is no amount to keep; write a number such as 20.", ctx, param
-        )
+        text = str(value).strip()
+        if not _FRACTION.fullmatch(text):
+            return _amount(text, param, ctx)
+        fraction = float(text)
+        if fraction > 1:
+            raise click.BadParameter(f"{text} is more than the whole, which is 1.", ctx, param)
+        return fraction
+
+
+def _amount(text: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    try:
+        return parse_amount(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}.", ctx, param) from error
 
 
 def session_argument(command: Command) -> Command:
