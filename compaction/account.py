@@ -63,8 +63,7 @@ def account_dropped(regions: Regions, order: Sequence[int], why: str) -> tuple[F
     fates = account_of(regions, order, None)
     reason = f"dropped without a summary: {why}"
     return tuple(
-        Fate("summarized", reason, None) if fate.region == "summarized" else fate
-        for fate in fates
+        Fate("summarized", reason, None) if fate.region == "summarized" else fate for fate in fates
     )
 
 

@@ -27,9 +27,12 @@ KINDS = ("url", "path", "id", "address", "date", "pair", "number", "name")
 # --------------------------------------------------------------------------------- patterns
 
 _EXTENSIONS = (
-    "py|pyi|ipynb|js|jsx|mjs|cjs|ts|tsx|vue|svelte|go|rs|java|kt|kts|scala|swift|c|h|cc|cpp|hpp|cs|fs|rb|php|pl|lua"
-    "|sh|bash|zsh|fish|ps1|sql|html|htm|css|scss|less|xml|json|jsonl|ndjson|yaml|yml|toml|ini|cfg|conf|env|lock|mod|sum"
-    "|md|mdx|rst|txt|log|csv|tsv|parquet|pdf|docx|xlsx|pptx|png|jpe?g|gif|svg|webp|mp[34]|wav|zip|tar|gz|tgz|whl|deb"
+    "py|pyi|ipynb|js|jsx|mjs|cjs|ts|tsx|vue|svelte|go|rs|java|kt|kts|scala|swift|c|h|cc|cpp|hpp"
+    "|cs|fs|rb|php|pl|lua"
+    "|sh|bash|zsh|fish|ps1|sql|html|htm|css|scss|less|xml|json|jsonl|ndjson|yaml|yml|toml|ini"
+    "|cfg|conf|env|lock|mod|sum"
+    "|md|mdx|rst|txt|log|csv|tsv|parquet|pdf|docx|xlsx|pptx|png|jpe?g|gif|svg|webp|mp[34]|wav"
+    "|zip|tar|gz|tgz|whl|deb"
     "|proto|graphql|tf|ex|exs|erl|hs|ml|dart|r|jl|nix|patch|diff|service|pem|crt|key|db|sqlite"
 )
 _WORD = "A-Za-z0-9_À-ɏ"
@@ -44,9 +47,11 @@ _TOKEN = re.compile(
     rf"|(?P<uuid>{_EDGE}[0-9a-fA-F]{{8}}-[0-9a-fA-F]{{4}}-[0-9a-fA-F]{{4}}-[0-9a-fA-F]{{4}}-[0-9a-fA-F]{{12}}(?![0-9A-Za-z]))"
     r"|(?P<ip6>\[[0-9a-fA-F:]{2,39}:[0-9a-fA-F:.]{0,39}\](?::\d{1,5})?)"
     rf"|(?P<ip4>{_EDGE}\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?::\d{{1,5}})?(?:/\d{{1,2}})?(?![\d.]*[A-Za-z_]))"
-    rf"|(?P<date>{_EDGE}\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{{1,9}})?)?(?:Z|[+-]\d\d:?\d\d)?)?(?![\w-]))"
+    rf"|(?P<date>{_EDGE}\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{{1,9}})?)?(?:Z"
+    rf"|[+-]\d\d:?\d\d)?)?(?![\w-]))"
     rf"|(?P<time>{_EDGE}\d{{1,2}}:\d\d(?::\d\d)?(?![\w:.]))"
-    rf"|(?P<pair>{_EDGE}-{{0,2}}[A-Za-z_][A-Za-z0-9_.-]{{1,60}}=(?![=>])[^\s\"'`,;&|<>(){{}}\[\]]{{1,200}})"
+    rf"|(?P<pair>{_EDGE}-{{0,2}}[A-Za-z_][A-Za-z0-9_.-]{{1,60}}=(?![=>])[^\s\"'`,;&"
+    rf"|<>(){{}}\[\]“”‘’。，、；「」]{{1,200}})"
     rf"|(?P<drive>{_EDGE}[A-Za-z]:\\[{_WORD}.\\ @+~-]{{1,250}})"
     rf"|(?P<rooted>(?<![{_WORD}/.:<])(?:~|\.{{1,2}})?/{_SEGMENT}(?:/{_SEGMENT}){{0,40}}/?)"
     rf"|(?P<relative>{_EDGE}[A-Za-z0-9_À-ɏ.@][{_WORD}.@+~-]{{0,127}}(?:/{_SEGMENT}){{1,40}}/?)"
@@ -66,22 +71,28 @@ _KIND_OF = {
 }  # fmt: skip
 
 _UNITS = (
-    "%|‰|°C|°F|°|ns|µs|us|ms|secs?|seconds?|min|mins|minutes?|hrs?|hours?|h|days?|weeks?|months?|years?|s"
-    "|[KMGT]i?B|[kmgt]b|[KMG]bit/s|bytes?|kB|B|bits?|rpm|Hz|[kMG]Hz|W|kW|kWh|MW|V|mA|A|mAh|bar|Pa|kPa|hPa|psi"
-    "|mm|cm|km|m|µm|nm|inch(?:es)?|ft|km/h|mph|m/s|mg|kg|g|t|tons?|lbs?|oz|ml|l|L|px|pt|em|rem|dpi|fps|qps|rps"
+    "%|‰|°C|°F|°|ns|µs|us|ms|secs?|seconds?|min|mins|minutes?|hrs?|hours?|h|days?|weeks?"
+    "|months?|years?|s"
+    "|[KMGT]i?B|[kmgt]b|[KMG]bit/s|bytes?|kB|B|bits?|rpm|Hz|[kMG]Hz|W|kW|kWh|MW|V|mA|A|mAh|bar"
+    "|Pa|kPa|hPa|psi"
+    "|mm|cm|km|m|µm|nm|inch(?:es)?|ft|km/h|mph|m/s|mg|kg|g|t|tons?|lbs?|oz|ml|l|L|px|pt|em|rem"
+    "|dpi|fps|qps|rps"
     "|tokens?|requests?|req/s|rows?|lines?|USD|EUR|GBP|JPY|CNY|RMB|CHF|dollars?|euros?|cents?"
     "|元|块|円|個|个|件|人|分|秒|分钟|小时|天|時間|日|月|年|号|号楼|歳|岁|公里|公斤|米|台|本|枚|回|次"
 )
 _NUMBER = re.compile(
     rf"(?<![\w.,/-])(?:[$€£¥₹]\s?\d(?:[\d,.]{{0,30}}\d)?(?:[kKmMbB]\b)?"
-    rf"|[+-]?\d(?:[\d,.]{{0,30}}\d)?(?:\s?(?:{_UNITS})(?![A-Za-z0-9_])|\s?[€£¥₽₹]|(?<=\d{{5}})(?![\w.,/-])))"
+    rf"|[+-]?\d(?:[\d,.]{{0,30}}\d)?(?:\s?(?:{_UNITS})(?![A-Za-z0-9_])|\s?[€£¥₽₹]"
+    rf"|(?<=\d{{5}})(?![\w.,/-])))"
 )
 _QUOTED = re.compile(
-    r"`([^`\n]{2,80})`|\"([^\"\n]{2,60})\"|“([^”\n]{2,60})”|「([^」\n]{1,40})」|『([^』\n]{1,40})』|«\s?([^»\n]{2,60}?)\s?»|„([^“”\n]{2,60})[“”]|《([^》\n]{1,40})》"
+    r"`([^`\n]{2,80})`|\"([^\"\n]{2,60})\"|“([^”\n]{2,60})”|「([^」\n]{1,40})」|『([^』\n]{1,40})』"
+    r"|«\s?([^»\n]{2,60}?)\s?»|„([^“”\n]{2,60})[“”]|《([^》\n]{1,40})》"
 )
 # A path whose folder has one space in its name: only prose is searched for it.
 _SPACED = re.compile(
-    rf"(?<![{_WORD}/.:])(?:/{_SEGMENT}){{1,12}} {_SEGMENT}(?:/{_SEGMENT}){{1,12}}\.(?:{_EXTENSIONS})(?![{_WORD}])"
+    rf"(?<![{_WORD}/.:])(?:/{_SEGMENT}){{1,12}}"
+    rf" {_SEGMENT}(?:/{_SEGMENT}){{1,12}}\.(?:{_EXTENSIONS})(?![{_WORD}])"
 )
 
 _STRIP = "()[]{}<>\"'`,;:!?“”‘’„«»*…。，、；：！？「」『』（）【】《》|"
@@ -89,12 +100,16 @@ _CHUNK = 8192
 _LONG_TOKEN = 65536
 
 # Words that look like a relative path or an identifier and are neither.
-_NOT_PATHS = re.compile(r"(?:and/or|n/a|w/o?|i/o|tcp/ip|ci/cd|24/7|he/she|s/he|yes/no|true/false|on/off)\Z", re.I)
+_NOT_PATHS = re.compile(
+    r"(?:and/or|n/a|w/o?|i/o|tcp/ip|ci/cd|24/7|he/she|s/he|yes/no|true/false|on/off)\Z", re.I
+)
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[A-Za-z]")
 _MEASURE = re.compile(r"\d[\d_.,]*(?:[A-Za-z]{1,5}\Z|-[A-Za-z])|\d+-\d+\Z|[A-Za-z]{1,2}\d\Z")
 _TYPE_NAME = re.compile(
-    r"(?:u?int|float|i|u|f|utf-?|sha-?|base|md|ipv|http|es|x86_|amd|arm|aarch|oauth|win|python|vec|mat|latin-?)\d{1,4}\Z", re.I
+    r"(?:u?int|float|i|u|f|utf-?|sha-?|base|md|ipv|http|es|x86_|amd|arm|aarch|oauth|win|python"
+    r"|vec|mat|latin-?)\d{1,4}\Z",
+    re.I,
 )
 _NUMBERED = re.compile(r"[-_.][A-Za-z]{0,8}\d[A-Za-z]{0,3}\Z")
 _HEX = re.compile(r"[0-9a-f]+\Z|[0-9A-F]+\Z")
@@ -147,7 +162,7 @@ def _without_parts(fresh: dict[str, Value], chunk: str) -> list[Value]:
     longer = sorted(fresh, key=len, reverse=True)
     joined = "\n".join(longer)
     kept: list[Value] = []
-    for text in fresh:
+    for text, value in fresh.items():
         inside = joined.count(text) - 1
         if inside and chunk.count(text) <= sum(
             chunk.count(other) * other.count(text)
@@ -155,7 +170,7 @@ def _without_parts(fresh: dict[str, Value], chunk: str) -> list[Value]:
             if len(other) > len(text) and text in other
         ):
             continue
-        kept.append(fresh[text])
+        kept.append(value)
     return kept
 
 
@@ -185,9 +200,9 @@ def _token_end(text: str, at: int) -> int:
 
 def _of_token(token: str) -> Iterator[Value]:
     stripped = token.strip(_STRIP)
-    if not stripped or stripped.isalpha():
-        if not (token.startswith("[") and ":" in token):
-            return
+    bracketed = token.startswith("[") and ":" in token
+    if (not stripped or stripped.isalpha()) and not bracketed:
+        return
     if stripped.isascii() and stripped.replace("-", "").replace("'", "").isalpha():
         return
     for match in _TOKEN.finditer(token):
@@ -266,22 +281,32 @@ def _of_prose(chunk: str) -> Iterator[Value]:
 # ------------------------------------------------------------------------------- constraints
 
 _STRONG = (
-    r"\b(?:never|must(?:n['’]t)?|do not|don['’]t|cannot|shall not|may not|should not|shouldn['’]t|forbidden|not allowed"
-    r"|prohibited|under no circumstances|no longer than|at most|no more than|required to|only (?:use|if|when|after|touch|change|edit|ever))\b"
-    r"|\b(?:niemals|auf keinen Fall|keinesfalls|darf(?:st)? (?:\w+ ){0,3}(?:nicht|kein\w*)|dürfen (?:\w+ ){0,3}(?:nicht|kein\w*)|muss|müssen|musst|verboten|bitte (?:\w+ ){0,4}(?:nicht|kein\w*|nur))\b"
-    r"|\b(?:ne (?:\w+ ){1,3}(?:pas|jamais|plus|rien)|n['’]\w+ (?:pas|jamais|plus|rien)|jamais|doit|doivent|devez|il faut|interdit\w*|obligatoire\w*)\b"
-    r"|\b(?:nunca|jamás|no deb\w+|deb(?:e|es|en|emos)|prohibid\w+|obligatori\w+|hay que|tienes? que|no (?:se )?(?:toques?|borres?|cambies?|uses?|modifiques?|hagas|envíes?|puede\w*))\b"
+    r"\b(?:never|must(?:n['’]t)?|do not|don['’]t|cannot|shall not|may not|should not"
+    r"|shouldn['’]t|forbidden|not allowed"
+    r"|prohibited|under no circumstances|no longer than|at most|no more than|required to|only"
+    r" (?:use|if|when|after|touch|change|edit|ever))\b"
+    r"|\b(?:niemals|auf keinen Fall|keinesfalls|darf(?:st)? (?:\w+ ){0,3}(?:nicht|kein\w*)"
+    r"|dürfen (?:\w+ ){0,3}(?:nicht|kein\w*)|muss|müssen|musst|verboten|bitte (?:\w+"
+    r" ){0,4}(?:nicht|kein\w*|nur))\b"
+    r"|\b(?:ne (?:\w+ ){1,3}(?:pas|jamais|plus|rien)|n['’]\w+ (?:pas|jamais|plus|rien)|jamais"
+    r"|doit|doivent|devez|il faut|interdit\w*|obligatoire\w*)\b"
+    r"|\b(?:nunca|jamás|no deb\w+|deb(?:e|es|en|emos)|prohibid\w+|obligatori\w+|hay que|tienes?"
+    r" que|no (?:se )?(?:toques?|borres?|cambies?|uses?|modifiques?|hagas|envíes?|puede\w*))\b"
     r"|不要|不能|不可|不得|不准|不许|必须|必需|禁止|切勿|请勿|务必|一定要|只能|严禁|绝不|绝对不|千万别|别(?=[^的人处墅])"
     r"|ないでください|てはいけ|てはなら|しないで|するな|必ず|絶対|禁止|なければな|ねばな|厳禁|こと。"
 )
 _WEAK = (
-    r"\b(?:always|make sure|ensure|avoid|without (?:asking|breaking|changing|touching)|stop (?:doing|using|adding)|instead of|prefer|keep it|requirement)\b"
-    r"|\b(?:immer|nur wenn|stets|nicht|keine?[nmrs]?|nichts)\b|\b(?:toujours|sans|uniquement)\b|\b(?:siempre|solo|sólo|sin)\b"
+    r"\b(?:always|make sure|ensure|avoid|without (?:asking|breaking|changing|touching)|stop"
+    r" (?:doing|using|adding)|instead of|prefer|keep it|requirement)\b"
+    r"|\b(?:immer|nur wenn|stets|nicht|keine?[nmrs]?|nichts)\b|\b(?:toujours|sans|uniquement)\b"
+    r"|\b(?:siempre|solo|sólo|sin)\b"
     r"|总是|始终|只(?:用|要|在)|避免|常に|だけ(?:に|を|で)|避け"
 )
 _CONSTRAINT = re.compile(_STRONG, re.IGNORECASE)
 _PREFERENCE = re.compile(_WEAK, re.IGNORECASE)
-_SENTENCE = re.compile(r"[^\n.!?。！？；]+(?:[.!?](?![\s\n]|\Z|[\"”')])[^\n.!?。！？；]*)*[.!?。！？；]*[\"”')」]*")
+_SENTENCE = re.compile(
+    r"[^\n.!?。！？；]+(?:[.!?](?![\s\n]|\Z|[\"”')])[^\n.!?。！？；]*)*[.!?。！？；]*[\"”')」]*"
+)
 _SENTENCE_CHARS = 400
 
 
@@ -298,7 +323,8 @@ def sentences(text: str) -> Iterator[str]:
 
 
 _IMPERATIVE = re.compile(
-    r"(?:please |bitte |and |but |also |then |[-*] |\d{1,2}[.)] )*(?:never|do not|don['’]t|must|always|make sure|only|avoid|no\b|stop)\b"
+    r"(?:please |bitte |and |but |also |then |[-*] |\d{1,2}[.)] )*(?:never|do not|don['’]t|must"
+    r"|always|make sure|only|avoid|no\b|stop)\b"
     r"|.{0,80}\b(?:must not|must never|under no circumstances|you must|we must|never)\b"
     r"|.{0,60}(?:不要|不得|禁止|必须|切勿|务必|ないでください|必ず|禁止)",
     re.IGNORECASE,
@@ -348,7 +374,9 @@ class Survival:
 OUTPUT_WINDOW = 4000
 
 
-def evidence_of(messages: Sequence[Message], indexes: Sequence[int] | None = None) -> list[Evidence]:
+def evidence_of(
+    messages: Sequence[Message], indexes: Sequence[int] | None = None
+) -> list[Evidence]:
     """Every value and constraint of `messages`, each once, at the message it first occurs in.
 
     `indexes` gives the index of each message in its session; without it they count from 0. Of a

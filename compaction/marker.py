@@ -42,11 +42,11 @@ class Wrapping(Protocol):
 class Marked(NamedTuple):
     """A recognised summary: its text without the frame, and how many messages it covers.
 
-    `count` is 0 when the frame does not say.
+    `covers` is 0 when the frame does not say.
     """
 
     text: str
-    count: int
+    covers: int
 
 
 def counted(count: int) -> str:
@@ -60,10 +60,13 @@ def counted(count: int) -> str:
 # other brackets, so that no reader, model or parser, takes them for a tag.
 _TAGS = re.compile(
     r"<(?=/?(?:conversation[_-]?(?:summary)?|summary|previous[_-]summary|analysis|system"
-    r"(?:[_-]reminder)?|instructions?|state_snapshot|compaction)\b)(/?[a-z_-]{1,24}[^<>\n]{0,200})>",
+    r"(?:[_-]reminder)?|instructions?|state_snapshot"
+    r"|compaction)\b)(/?[a-z_-]{1,24}[^<>\n]{0,200})>",
     re.IGNORECASE,
 )
-_FRAME = re.compile(r"\[(?=(?:End of summary\]|Summary of [\d,]{1,12} earlier message))", re.IGNORECASE)
+_FRAME = re.compile(
+    r"\[(?=(?:End of summary\]|Summary of [\d,]{1,12} earlier message))", re.IGNORECASE
+)
 
 
 def neutralise(text: str) -> str:
@@ -161,7 +164,8 @@ _FOREIGN = re.compile(
     r"|The previous conversation was compacted[^\n]{0,200}"
     r"|I spoke to you previously about a number of things\.?"
     r"|\[CONTEXT COMPACTION SUMMARY\]"
-    r"|\[?(?:Here is a )?summary of (?:the )?(?:earlier|previous|prior) (?:conversation|messages|context)"
+    r"|\[?(?:Here is a )?summary of (?:the )?(?:earlier|previous|prior) (?:conversation"
+    r"|messages|context)"
     r"[^\n:\]]{0,80}[:\]]"
     r"|(?:#{1,3} ?)?(?:Conversation|Context) summary:?(?=\s)"
     r"|</?(?:conversation[_-])?summary>|<previous[_-]summary>|<state_snapshot>"

@@ -18,33 +18,50 @@ class Masked(NamedTuple):
 _SHAPES: tuple[tuple[str, str], ...] = (
     (
         "private_key",
-        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-        r"(?:(?!-----).){0,20000}(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?",
+        (
+            r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+            r"(?:(?!-----).){0,20000}(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?"
+        ),
     ),
     (
         "api_key",
-        r"(?<![A-Za-z0-9])(?:sk-(?:ant-|proj-|or-|test-|live-|svcacct-)?[A-Za-z0-9_-]{16,200}"
-        r"|[sr]k_(?:live|test)_[A-Za-z0-9]{10,100}|AIza[A-Za-z0-9_-]{30,50}"
-        r"|gsk_[A-Za-z0-9]{20,100}|xai-[A-Za-z0-9]{20,120}|SG\.[A-Za-z0-9_-]{16,40}\.[A-Za-z0-9_-]{16,80})",
+        (
+            r"(?<![A-Za-z0-9])(?:sk-(?:ant-|proj-|or-|test-|live-|svcacct-)?[A-Za-z0-9_-]{16,200}"
+            r"|[sr]k_(?:live|test)_[A-Za-z0-9]{10,100}|AIza[A-Za-z0-9_-]{30,50}"
+            r"|gsk_[A-Za-z0-9]{20,100}|xai-[A-Za-z0-9]{20,120}"
+            r"|SG\.[A-Za-z0-9_-]{16,40}\.[A-Za-z0-9_-]{16,80})"
+        ),
     ),
     (
         "token",
-        r"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255}"
-        r"|glpat-[A-Za-z0-9_-]{16,64}|xox[abeprs]-[A-Za-z0-9-]{10,200}|xapp-[A-Za-z0-9-]{10,200}"
-        r"|hf_[A-Za-z0-9]{20,64}|npm_[A-Za-z0-9]{30,64}|pypi-[A-Za-z0-9_-]{40,300}"
-        r"|dop_v1_[a-f0-9]{40,80}|eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{4,8000}\.[A-Za-z0-9_-]{8,2000})",
+        (
+            r"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255}"
+            r"|glpat-[A-Za-z0-9_-]{16,64}|xox[abeprs]-[A-Za-z0-9-]{10,200}|xapp-[A-Za-z0-9-]{10,200}"
+            r"|hf_[A-Za-z0-9]{20,64}|npm_[A-Za-z0-9]{30,64}|pypi-[A-Za-z0-9_-]{40,300}"
+            r"|dop_v1_[a-f0-9]{40,80}"
+            r"|eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{4,8000}\.[A-Za-z0-9_-]{8,2000})"
+        ),
     ),
     ("access_key", r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    ("bearer", r"(?<![A-Za-z])(?i:bearer|basic)[ \t]{1,4}(?P<bearer_value>[A-Za-z0-9+/_.~-]{16,4000}={0,2})"),
+    (
+        "bearer",
+        (
+            r"(?<![A-Za-z])(?i:bearer|basic)["
+            r" \t]{1,4}(?P<bearer_value>[A-Za-z0-9+/_.~-]{16,4000}={0,2})"
+        ),
+    ),
     ("login", r"://[^\s/:@'\"<>]{0,100}:(?P<login_value>[^\s/:@'\"<>\[]{1,200})@"),
     (
         "password",
-        r"(?<![A-Za-z0-9])(?i:[A-Za-z0-9_.-]{0,40}?(?:passwo?r?d|passwd|pwd|passphrase|secret"
-        r"|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token"
-        r"|private[_-]?key|credentials?)(?:[_-][A-Za-z0-9_]{1,20})?)['\"]{0,2}[ \t]{0,3}(?::=|=>|=|:)[ \t]{0,3}"
-        r"['\"]{0,2}(?P<password_value>(?![\[<${(*]|(?i:none|null|true|false|undefined|str|string|bool|int|optional|"
-        r"your|changeme|process\.|os\.|env\.|self\.|config\.|settings\.)(?![A-Za-z0-9]*\d))"
-        r"[^\s'\"`,;&<>(){}\[\]|]{4,400})",
+        (
+            r"(?<![A-Za-z0-9])(?i:[A-Za-z0-9_.-]{0,40}?(?:passwo?r?d|passwd|pwd|passphrase|secret"
+            r"|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token"
+            r"|private[_-]?key|credentials?)(?:[_-][A-Za-z0-9_]{1,20})?)['\"]{0,2}[ \t]{0,3}(?::="
+            r"|=>|=|:)[ \t]{0,3}"
+            r"['\"]{0,2}(?P<password_value>(?![\[<${(*]|(?i:none|null|true|false|undefined|str|string|bool|int|optional|"
+            r"your|changeme|process\.|os\.|env\.|self\.|config\.|settings\.)(?![A-Za-z0-9]*\d))"
+            r"[^\s'\"`,;&<>(){}\[\]|]{4,400})"
+        ),
     ),
 )
 _SECRET = re.compile("|".join(f"(?P<{kind}>{shape})" for kind, shape in _SHAPES), re.DOTALL)

@@ -106,15 +106,16 @@ class _Run:
             )
         except (OSError, ValueError) as error:
             raise SummarizerError(f"The summarizer command cannot be started: {error}.") from error
-        assert self._process.stdin and self._process.stdout and self._process.stderr
+        assert self._process.stdin
+        assert self._process.stdout
+        assert self._process.stderr
         work = (
             (_feed, self._process.stdin, readable(request.messages)),
             (self._read, self._process.stdout, self.stdout, OUTPUT_LIMIT),
             (self._read, self._process.stderr, self.stderr, _STDERR_LIMIT),
         )
         self._threads = [
-            threading.Thread(target=call, args=arguments, daemon=True)
-            for call, *arguments in work
+            threading.Thread(target=call, args=arguments, daemon=True) for call, *arguments in work
         ]
         for thread in self._threads:
             thread.start()

@@ -144,16 +144,32 @@ def _shorter_forms(text: str) -> tuple[str, ...]:
     return (text, head) if arrow else (text,)
 
 
-_HEADING = re.compile(r"\s{0,6}(?:#{1,6}\s{0,4}|\d{1,2}[.)]\s{0,4}|\*\*|__)?([A-Z][^:*\n]{2,60}?)(?:\*\*|__)?:?(?:\*\*)?\s*\Z")
+_HEADING = re.compile(
+    r"\s{0,6}(?:#{1,6}\s{0,4}|\d{1,2}[.)]\s{0,4}|\*\*|__)?([A-Z][^:*\n]{2,60}?)(?:\*\*"
+    r"|__)?:?(?:\*\*)?\s*\Z"
+)
 _WORTH = (
-    (re.compile(r"request|intent|goal|objective|overview|pending|next|current|open|todo|remaining|constraint", re.I), 6.5),
-    (re.compile(r"error|fix|problem|decision|prefer|discover|critical|done|progress|status|state", re.I), 5.5),
+    (
+        re.compile(
+            r"request|intent|goal|objective|overview|pending|next|current|open|todo|remaining"
+            r"|constraint",
+            re.I,
+        ),
+        6.5,
+    ),
+    (
+        re.compile(
+            r"error|fix|problem|decision|prefer|discover|critical|done|progress|stat(?:us|e)", re.I
+        ),
+        5.5,
+    ),
     (re.compile(r"user message", re.I), 4.5),
     (re.compile(r"file|code|concept|technical|context", re.I), 3.5),
-)  # fmt: skip
+)
 # What the tool that wrote a summary tells its model, and nothing about the conversation.
 _BOILERPLATE = re.compile(
-    r"Please continue (?:the|with)|Continue with the last task|If you need specific details from before|Continue the conversation from"
+    r"Please continue (?:the|with)|Continue with the last task|If you need specific details"
+    r" from before|Continue the conversation from"
     r"|Analysis:?\Z|Summary:?\Z|Chronological|Let me (?:analy[sz]e|go through)",
     re.IGNORECASE,
 )

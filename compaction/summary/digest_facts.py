@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from compaction.errors import Cancelled
@@ -13,7 +12,7 @@ from compaction.secrets import mask
 from compaction.summary.digest_layout import SECTIONS, Entry, Layout
 from compaction.summary.earlier import earlier_summary
 from compaction.summary.protocol import SummaryRequest
-from compaction.summary.quoting import flat, quoted, shortened, typed_text
+from compaction.summary.quoting import flat, quoted, typed_text
 from compaction.summary.work_log import WorkLog
 
 _RESULT_WINDOW = 1500
@@ -31,36 +30,49 @@ _GROUP_OF = {
     "pair": "Settings", "number": "Numbers", "name": "Names",
 }  # fmt: skip
 _KIND_WEIGHT = {
-    "id": 1.3, "url": 1.2, "address": 1.2, "pair": 1.1, "path": 1.0, "date": 0.9, "number": 0.9, "name": 0.6,
+    "id": 1.3, "url": 1.2, "address": 1.2, "pair": 1.1, "path": 1.0, "date": 0.9, "number": 0.9,
+    "name": 0.6,
 }  # fmt: skip
 
 _SMALL_TALK = re.compile(
-    r"(?:ok(?:ay)?|yes|yep|yeah|no|nope|sure|thanks?(?: you)?|go(?: on| ahead)?|continue|proceed|next|done|great|perfect"
-    r"|please (?:continue|proceed|go on)|do it|y|n|hi|hello|hey|good|nice|cool|lgtm|好的?|是的?|继续|谢谢|はい|いいえ|続けて"
+    r"(?:ok(?:ay)?|yes|yep|yeah|no|nope|sure|thanks?(?: you)?|go(?: on| ahead)?|continue"
+    r"|proceed|next|done|great|perfect"
+    r"|please (?:continue|proceed|go on)|do it|y|n|hi|hello|hey|good|nice|cool|lgtm|好的?|是的?|继续"
+    r"|谢谢|はい|いいえ|続けて"
     r"|ありがとう(?:ございます)?|ja|nein|danke|weiter|oui|non|merci|sí|gracias|sigue)[.!。！, ]*\Z",
     re.IGNORECASE,
 )
 _FILLER = re.compile(
-    r"(?:(?:perfect|great|excellent|done|good|awesome|sure|okay|ok|absolutely|certainly|understood|got it|now|wonderful|nice"
+    r"(?:(?:perfect|great|excellent|done|good|awesome|sure|okay|ok|absolutely|certainly"
+    r"|understood|got it|now|wonderful|nice"
     r"|you['’]re (?:absolutely )?right)\b[^.!?\n]{0,40}[.!:]+\s+)",
     re.IGNORECASE,
 )
 _DECISION = re.compile(
-    r"\b(?:decided|decision|(?:I|we)['’](?:ll|ve) (?:use|go with|keep|switch|chosen|implement it)|let['’]s (?:use|go with|keep|switch)"
-    r"|go(?:ing)? with|instead of|rather than|root cause|the (?:real |actual )?(?:problem|issue|bug|fix|cause) (?:is|was)|turns out"
-    r"|opted|chose|agreed|conclusion|the reason (?:is|was)|this means|key (?:finding|insight)|fixed by|because of"
+    r"\b(?:decided|decision|(?:I|we)['’](?:ll|ve) (?:use|go with|keep|switch|chosen|implement"
+    r" it)|let['’]s (?:use|go with|keep|switch)"
+    r"|go(?:ing)? with|instead of|rather than|root cause|the (?:real |actual )?(?:problem|issue"
+    r"|bug|fix|cause) (?:is|was)|turns out"
+    r"|opted|chose|agreed|conclusion|the reason (?:is|was)|this means|key (?:finding|insight)"
+    r"|fixed by|because of"
     r"|entschieden|statt|Ursache|décidé|plutôt que|decidí|decidimos|en lugar de)\b"
     r"|决定|采用|改用|原因是|根本原因|问题在于|決め|決定|採用|原因は|ことにし",
     re.IGNORECASE,
 )
 _OPENING = re.compile(
-    r"\b(?:next step|still (?:need|to do|fail|missing|open)|remaining|TODO|to[- ]do|not yet|pending|follow[- ]?up|blocked|unresolved"
-    r"|open question|needs? to be|waiting for|noch offen|offene Frage|reste à|queda(?:n)? por|pendiente)\b"
+    r"\b(?:next step|still (?:need|to do|fail|missing|open)|remaining|TODO|to[- ]do|not yet"
+    r"|pending|follow[- ]?up|blocked|unresolved"
+    r"|open question|needs? to be|waiting for|noch offen|offene Frage|reste à|queda(?:n)? por"
+    r"|pendiente)\b"
     r"|待办|尚未|还需|未解决|未完了|残り|今後",
     re.IGNORECASE,
 )
 # What is about to be done is neither decided nor open: the tool calls that follow say more.
-_ANNOUNCED = re.compile(r"(?:now,? )?(?:let me|let['’]s|I['’]ll (?:now|start|check|look|read|help|continue)|I need to|next,? I)\b", re.I)
+_ANNOUNCED = re.compile(
+    r"(?:now,? )?(?:let me|let['’]s|I['’]ll (?:now|start|check|look|read|help|continue)|I need"
+    r" to|next,? I)\b",
+    re.I,
+)
 _FENCED = re.compile(r"```[^\n]{0,80}\n(?:(?!```).){0,20000}(?:```|\Z)", re.DOTALL)
 _LIST_MARK = re.compile(r"(?:[-*•]|\d{1,3}[.)])\s+")
 _INTERRUPTED = "[Request interrupted by user"
@@ -87,6 +99,7 @@ class Facts:
     open: dict[str, tuple[float, int]] = field(default_factory=dict)
     found: dict[str, tuple[str, float]] = field(default_factory=dict)
     earlier: list[str] = field(default_factory=list)
+    instructions: list[tuple[str, int]] = field(default_factory=list)
     before: list[str] = field(default_factory=list)
     last: str = ""
     last_at: int = -1
@@ -207,7 +220,7 @@ def _unlisted(sentence: str) -> str:
 def _instructions(facts: Facts, text: str, at: int) -> None:
     if not text:
         return
-    _keep(facts.musts, f"instructions: {flat(text[:2000])}", 8.0, at)
+    facts.instructions.append((text, at))
     for sentence in constraints(text[:_PROSE_WINDOW], weak=False):
         _keep(facts.musts, sentence, 6.0, at)
     _values(facts, text[:_PROSE_WINDOW], 2.0, prose=True)
@@ -256,6 +269,10 @@ def entries_of(facts: Facts, request: SummaryRequest) -> Layout:
         ("Open", facts.open),
     ):
         _lay_sentences(section, found, layout, facts.messages)
+    for told, at in facts.instructions:
+        long, short = (quoted(told, size, one_line=True) for size in (400, 160))
+        forms = (f"instructions: {long}", f"instructions: {short}")
+        layout.add("Must / must not", Entry(forms, 8.0, at))
     if facts.last_question:
         text = f"asked the user: {quoted(facts.last_question, 300, one_line=True)}"
         layout.add("Open", Entry((text,), 6.5, facts.messages))

@@ -98,9 +98,7 @@ def folded(layout: Layout) -> Layout:
         return layout
     result = Layout(dict(layout.entries), dict(layout.left_out))
     result.entries["Done"] = [
-        replace(
-            entry, forms=(entry.text[len(folder) + 1 :],), group=f"{entry.group} in {folder}"
-        )
+        replace(entry, forms=(entry.text[len(folder) + 1 :],), group=f"{entry.group} in {folder}")
         if entry.group in _FOLDED_GROUPS and entry.text.startswith(f"{folder}/")
         else entry
         for entry in layout.entries["Done"]
@@ -150,9 +148,7 @@ def _best(entries: Sequence[Entry], most: int) -> list[Entry]:
     return [entry for _, entry in ranked[:most]]
 
 
-def _costs(
-    candidates: dict[str, list[Entry]], counter: TokenCounter
-) -> dict[str, int]:
+def _costs(candidates: dict[str, list[Entry]], counter: TokenCounter) -> dict[str, int]:
     texts = {form for entries in candidates.values() for entry in entries for form in entry.forms}
     ordered = sorted(texts)
     # A line break and a dash, or a separator, come to every text.

@@ -32,7 +32,7 @@ def covered(message: Message, labels: tuple[str, ...] = ()) -> int:
     if not message.summary and not _may_be(message, labels):
         return 1
     marked = read(summary_text(message), labels)
-    return marked.count if marked is not None and marked.count else 1
+    return marked.covers if marked is not None and marked.covers else 1
 
 
 def summary_text(message: Message) -> str:
@@ -44,6 +44,8 @@ def _may_be(message: Message, labels: tuple[str, ...]) -> bool:
     if message.role not in {"user", "assistant", "system", "developer"} or message.calls:
         return False
     opening = message.preview[:_LOOK]
-    return read(opening, labels) is not None or foreign(opening) is not None or (
-        opening.startswith("{") and "untrusted_conversation_summary" in opening
+    return (
+        read(opening, labels) is not None
+        or foreign(opening) is not None
+        or (opening.startswith("{") and "untrusted_conversation_summary" in opening)
     )

@@ -11,12 +11,16 @@ from compaction.secrets import mask
 GAP = " […] "
 
 _INJECTED = re.compile(
-    r"<(system-reminder|local-command-caveat|local-command-stdout|local-command-stderr|command-message"
-    r"|environment_context|environment_details|user_instructions|ide_opened_file|ide_selection|ide_diagnostics"
+    r"<(system-reminder|local-command-caveat|local-command-stdout|local-command-stderr"
+    r"|command-message"
+    r"|environment_context|environment_details|user_instructions|ide_opened_file|ide_selection"
+    r"|ide_diagnostics"
     r"|permissions instructions|collaboration_mode|turn_aborted|subagent_notification|skill)>",
     re.IGNORECASE,
 )
-_COMMAND = re.compile(r"<command-name>([^<]{1,200})</command-name>|<command-args>([^<]{0,4000})</command-args>")
+_COMMAND = re.compile(
+    r"<command-name>([^<]{1,200})</command-name>|<command-args>([^<]{0,4000})</command-args>"
+)
 _IDE_REQUEST = "## My request for Codex:"
 _SPACES = re.compile(r"[ \t\u00a0]{2,}")
 _BLANKS = re.compile(r"\n\s*\n+")

@@ -206,8 +206,13 @@ def _question(name: str, values: Mapping[str, Any]) -> Action | None:
         texts = tuple(
             text
             for entry in questions
-            if (text := entry if isinstance(entry, str) else _first(entry, ("question", "text"))
-                if isinstance(entry, dict) else "")
+            if (
+                text := entry
+                if isinstance(entry, str)
+                else _first(entry, ("question", "text"))
+                if isinstance(entry, dict)
+                else ""
+            )
         )
         return Action("asked", name, texts) if texts else None
     question = _first(values, ("question",))
@@ -235,8 +240,10 @@ def _search(name: str, values: Mapping[str, Any]) -> Action | None:
 
 
 def _task(name: str, values: Mapping[str, Any]) -> Action | None:
-    if "subagent_type" in values or "agent_type" in values or (
-        "prompt" in values and "description" in values
+    if (
+        "subagent_type" in values
+        or "agent_type" in values
+        or ("prompt" in values and "description" in values)
     ):
         title = _first(values, ("description", "title", *_TASK_KEYS))
         return Action("delegated", name, (title,)) if title else None
@@ -261,19 +268,35 @@ def _spelled(value: object) -> str:
 
 # ---------------------------------------------------------------------------------- commands
 
-_CD = re.compile(r"\s*(?:cd|pushd)\s+(?:\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'|[^\s;&|]{1,300})\s*(?:&&|;|\n)\s*")
+_CD = re.compile(
+    r"\s*(?:cd|pushd)\s+(?:\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'|[^\s;&|]{1,300})\s*(?:&&|;|\n)\s*"
+)
 _LEAD = re.compile(
     r"(?:[A-Za-z_][A-Za-z0-9_]*=(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s;&|]{0,200})\s+"
-    r"|sudo\s+|time\s+|timeout\s+(?:-\S+\s+)*\S+\s+|env\s+|nohup\s+|npx\s+|uvx\s+|(?:uv|poetry|pipenv|rye|pdm|hatch)\s+run\s+"
+    r"|sudo\s+|time\s+|timeout\s+(?:-\S+\s+)*\S+\s+|env\s+|nohup\s+|npx\s+|uvx\s+|(?:uv|poetry"
+    r"|pipenv|rye|pdm|hatch)\s+run\s+"
     r"|(?:\S{0,100}/)?python[0-9.]*\s+-m\s+|bundle\s+exec\s+)"
 )
 _LOOKING = {
-    "ls", "cat", "cd", "echo", "pwd", "head", "tail", "grep", "rg", "find", "wc", "which", "tree", "sleep", "true",
-    "nl", "awk", "sort", "file", "stat", "du", "df", "env", "printenv", "date", "whoami", "ps", "export", "type",
-    "fd", "ag", "jq", "less", "more", "printf", "diff", "cut", "xargs", "pgrep", "lsof", "for", "test", "[", "command",
+    "[", "ag", "awk", "cat", "cd", "command", "cut", "date", "df", "diff", "du", "echo", "env",
+    "export", "fd", "file", "find", "for", "grep", "head", "jq", "less", "ls", "lsof", "more",
+    "nl", "pgrep", "printenv", "printf", "ps", "pwd", "rg", "sleep", "sort", "stat", "tail",
+    "test", "tree", "true", "type", "wc", "which", "whoami", "xargs",
 }  # fmt: skip
 _SED_PRINT = re.compile(r"sed\s+-n\b")
-_GIT_LOOKING = {"status", "log", "diff", "show", "branch", "remote", "rev-parse", "ls-files", "blame", "config", "fetch"}
+_GIT_LOOKING = {
+    "status",
+    "log",
+    "diff",
+    "show",
+    "branch",
+    "remote",
+    "rev-parse",
+    "ls-files",
+    "blame",
+    "config",
+    "fetch",
+}
 
 
 def bare_command(command: str) -> str:
@@ -332,14 +355,13 @@ def only_looks(command: str) -> bool:
 
 
 _READS = re.compile(
-    r"(?:^|[;&|]\s*)(?:cat|head|tail|nl|less|sed\s+-n)\s+(?:-\S+\s+|'[^'\n]{0,40}'\s+|\"[^\"\n]{0,40}\"\s+|\d+\s+)*([\w./~@+-]{3,200})"
+    r"(?:^|[;&|]\s*)(?:cat|head|tail|nl|less|sed\s+-n)\s+(?:-\S+\s+|'[^'\n]{0,40}'\s+"
+    r"|\"[^\"\n]{0,40}\"\s+|\d+\s+)*([\w./~@+-]{3,200})"
 )
 
 
 def files_looked_at(command: str) -> list[str]:
     """Files that a looking command prints: `cat a.py`, `sed -n '1,80p' b.py`."""
     return [
-        path
-        for path in _READS.findall(bare_command(command)[:2000])
-        if "." in path or "/" in path
+        path for path in _READS.findall(bare_command(command)[:2000]) if "." in path or "/" in path
     ]

@@ -31,26 +31,32 @@ _HEAD = 800
 _TAIL = 6000
 
 _EXIT = re.compile(
-    r"(?:exit(?:ed)?(?:[ _-](?:with|code|status))*(?:[ _]code)?|returncode|return code|exit_code|exitCode"
+    r"(?:exit(?:ed)?(?:[ _-](?:with|code|status))*(?:[ _]code)?|returncode|return code"
+    r"|exit_code|exitCode"
     r"|non-zero exit status)\"?>?[ \t]{0,3}[:=]?[ \t]{0,3}(-?\d{1,10})(?!\d)",
     re.IGNORECASE,
 )
 _ERROR_START = re.compile(
-    r"\s*(?:<tool_use_error>|Error\b[:\s]|ERROR\b|error:|Exit code [1-9]|fatal:|Failed\b|Traceback \(most|Exception\b)",
+    r"\s*(?:<tool_use_error>|Error\b[:\s]|ERROR\b|error:|Exit code [1-9]|fatal:|Failed\b"
+    r"|Traceback \(most|Exception\b)",
 )
 _DECLINED = re.compile(
-    r"The user doesn't want to (?:proceed|take this action)|\[Request interrupted by user for tool use\]"
+    r"The user doesn't want to (?:proceed|take this action)|\[Request interrupted by user for"
+    r" tool use\]"
     r"|tool use was rejected|exec command rejected by user|rejected by (?:the )?user|User rejected"
 )
 _SAID = re.compile(
-    r"(?:the user said|provided the following (?:reason|feedback)[^:\n]{0,80}|reason for the rejection)[:\s]\s*(.{1,2000})",
+    r"(?:the user said|provided the following (?:reason|feedback)[^:\n]{0,80}|reason for the"
+    r" rejection)[:\s]\s*(.{1,2000})",
     re.DOTALL,
 )
 
 _TESTS = re.compile(
     r"(?P<pytest>\d+ (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected)"
-    r"(?:, \d+ (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)){0,7}(?: in [\d.]{1,12}s)?)"
-    r"|(?P<jest>Tests:? {1,10}(?:\d+ (?:failed|passed|skipped|todo|total)[,| ]{0,3}){1,6}(?:\(\d+\))?)"
+    r"(?:, \d+ (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)){0,7}(?:"
+    r" in [\d.]{1,12}s)?)"
+    r"|(?P<jest>Tests:? {1,10}(?:\d+ (?:failed|passed|skipped|todo|total)[,|"
+    r" ]{0,3}){1,6}(?:\(\d+\))?)"
     r"|(?P<cargo>test result: (?:ok|FAILED)\. \d+ passed; \d+ failed)"
     r"|(?P<unittest>Ran \d+ tests? in [\d.]{1,12}s)"
     r"|(?P<maven>Tests run: \d+, Failures: \d+, Errors: \d+)"
@@ -58,32 +64,56 @@ _TESTS = re.compile(
     r"|(?P<mocha>\d+ passing(?: \([\d.]{1,12}m?s\))?)"
     r"|(?P<dotnet>Failed: {1,6}\d+, Passed: {1,6}\d+)"
 )
-_TEST_BAD = re.compile(r"(?<![\d.])[1-9]\d* (?:failed|errors?|failures?|failing)|FAILED|Failures: [1-9]|Errors: [1-9]|Failed: {1,6}[1-9]")
+_TEST_BAD = re.compile(
+    r"(?<![\d.])[1-9]\d* (?:failed|errors?|failures?|failing)|FAILED|Failures: [1-9]|Errors:"
+    r" [1-9]|Failed: {1,6}[1-9]"
+)
 _GO_BAD = re.compile(r"^(?:--- FAIL: \S{1,200}|FAIL\s[^\n]{1,200})", re.MULTILINE)
 _GO_OK = re.compile(r"^ok\s+\S+\s+(?:[\d.]+s|\(cached\))", re.MULTILINE)
-_COMMIT = re.compile(r"^\[([\w./-]{1,100})(?: \(root-commit\))? ([0-9a-f]{7,40})\] ([^\n]{1,200})", re.MULTILINE)
+_COMMIT = re.compile(
+    r"^\[([\w./-]{1,100})(?: \(root-commit\))? ([0-9a-f]{7,40})\] ([^\n]{1,200})", re.MULTILINE
+)
 
 _ERROR_LINES = (
     re.compile(r"^E {1,8}(?!assert\b|\+|-)(\S[^\n]{3,300})", re.MULTILINE),
-    re.compile(r"^(?:[\w.]{0,80}\.)?([A-Z]\w{0,60}(?:Error|Exception|Exit|Interrupt|Failure)(?:: [^\n]{1,300})?)$", re.MULTILINE),
-    re.compile(r"^\s{0,8}((?:error(?:\[\w{1,10}\])?|fatal|panic|npm ERR!|ERROR|Error)(?:: | )[^\n]{3,300})", re.MULTILINE),
+    re.compile(
+        r"^(?:[\w.]{0,80}\.)?([A-Z]\w{0,60}(?:Error|Exception|Exit|Interrupt|Failure)(?::"
+        r" [^\n]{1,300})?)$",
+        re.MULTILINE,
+    ),
+    re.compile(
+        r"^\s{0,8}((?:error(?:\[\w{1,10}\])?|fatal|panic|npm ERR!|ERROR|Error)(?:: |"
+        r" )[^\n]{3,300})",
+        re.MULTILINE,
+    ),
     re.compile(r"^([^\n]{0,160}(?:error|Error): [^\n]{3,200})", re.MULTILINE),
-    re.compile(r"^([^\n]{1,160}: (?:No such file or directory|command not found|Permission denied|not found)[^\n]{0,80})", re.MULTILINE),
+    re.compile(
+        r"^([^\n]{1,160}: (?:No such file or directory|command not found|Permission denied|not"
+        r" found)[^\n]{0,80})",
+        re.MULTILINE,
+    ),
     re.compile(r"^((?:--- FAIL: |FAIL[: \t]|FAILED )[^\n]{3,200})", re.MULTILINE),
-    re.compile(r"^([^\n]{0,120}\b(?:undefined|cannot find|could not|unable to|not found|failed)\b[^\n]{0,160})", re.MULTILINE | re.IGNORECASE),
+    re.compile(
+        r"^([^\n]{0,120}\b(?:undefined|cannot find|could not|unable to|not found"
+        r"|failed)\b[^\n]{0,160})",
+        re.MULTILINE | re.IGNORECASE,
+    ),
 )
 _TELLING = re.compile(r"[^\W\d_]{3}")
 _PREAMBLE = re.compile(
-    r"\s*(?:exit code|wall time|output:|chunk id|process exited|original token|total output lines|command: )", re.I
+    r"\s*(?:exit code|wall time|output:|chunk id|process exited|original token|total output"
+    r" lines|command: )",
+    re.I,
 )
 _FRAMES = re.compile(r"</?(?:tool_use_error|error|output|stdout|stderr|returncode)>")
 
 
 def outcome_of(result: ToolResult, *, command: bool) -> Outcome:
     """How the call that `result` answers ended. `command` says it was a shell command."""
-    text = "\n".join(
-        part.text for part in result.content if not isinstance(part, Media | Opaque)
-    ) or result.text
+    text = (
+        "\n".join(part.text for part in result.content if not isinstance(part, Media | Opaque))
+        or result.text
+    )
     text, status = _unpacked(text)
     if _DECLINED.search(text[:_HEAD]):
         said = _SAID.search(text[:4000])
@@ -133,15 +163,14 @@ def _judged(
 
 
 def _tests(text: str) -> str:
-    last = None
-    for last in _TESTS.finditer(text):
-        pass
-    if last is None:
+    found = list(_TESTS.finditer(text))
+    if not found:
         bad = _GO_BAD.search(text)
         if bad and "FAIL" in bad[0]:
             return bad[0].strip()
-        good = len(_GO_OK.findall(text))
-        return _GO_OK.findall(text)[-1].strip() if good else ""
+        good = _GO_OK.findall(text)
+        return str(good[-1]).strip() if good else ""
+    last = found[-1]
     if last.lastgroup == "unittest":
         verdict = re.search(r"^(?:OK|FAILED)[^\n]{0,60}", text[last.end() :], re.MULTILINE)
         return f"{last[0]} {verdict[0]}" if verdict else last[0]

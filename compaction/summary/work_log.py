@@ -25,12 +25,15 @@ _RESULT_CHARS = 140
 _LISTED = 5000
 #: Tools that change something in the world, by their own word for it.
 _ACTING = re.compile(
-    r"(?:^|_|\b|-)(?:create|update|delete|remove|send|book|cancel|exchange|return|transfer|modify|set|post|submit|approve"
-    r"|refund|pay|order|deploy|merge|close|assign|add|schedule|reset|enable|disable|grant|publish|buy|change|move)(?=_|\b|-|[A-Z])",
+    r"(?:^|_|\b|-)(?:create|update|delete|remove|send|book|cancel|exchange|return|transfer"
+    r"|modify|set|post|submit|approve"
+    r"|refund|pay|order|deploy|merge|close|assign|add|schedule|reset|enable|disable|grant"
+    r"|publish|buy|change|move)(?=_|\b|-|[A-Z])",
 )
 _MAIN = (
-    "pytest", "test", "jest", "vitest", "build", "make", "deploy", "commit", "push", "merge", "lint",
-    "mypy", "ruff", "tsc", "install", "migrate", "release", "publish", "docker", "terraform", "gh pr", "cargo", "go ",
+    "pytest", "test", "jest", "vitest", "build", "make", "deploy", "commit", "push", "merge",
+    "lint", "mypy", "ruff", "tsc", "install", "migrate", "release", "publish", "docker",
+    "terraform", "gh pr", "cargo", "go ",
 )  # fmt: skip
 
 
@@ -205,7 +208,9 @@ class WorkLog:
 
     def _commands(self, layout: Layout) -> None:
         for commit, at in self.commits.items():
-            layout.add("Done", Entry((f"committed {shortened(commit, 160)}",), 5.9 + at * self._late, at))
+            layout.add(
+                "Done", Entry((f"committed {shortened(commit, 160)}",), 5.9 + at * self._late, at)
+            )
         for command in self.commands.values():
             shown = shortened(command.text, _COMMAND_CHARS)
             if not shown:
@@ -239,8 +244,8 @@ class WorkLog:
             reason = f", saying {quoted(said, 300, one_line=True)}" if said else ""
             layout.add("Decided", Entry((f"the user declined {what}{reason}",), 5, at))
         for answer, (question, at) in self.answers.items():
-            text = f"asked {quoted(question, 200, one_line=True)} → {quoted(answer, 300, one_line=True)}"
-            layout.add("Decided", Entry((text,), 6, at))
+            asked, told = (quoted(text, 300, one_line=True) for text in (question, answer))
+            layout.add("Decided", Entry((f"asked {asked} → {told}",), 6, at))
         for plan, at in self.plans.items():
             text = f"plan: {quoted(plan, 500, one_line=True)}"
             layout.add("Decided", Entry((text, f"plan: {quoted(plan, 160, one_line=True)}"), 5, at))

@@ -22,11 +22,14 @@ from compaction.messages import Text, ToolCall, ToolResult, message
             ["/srv/depot/my files/gate-04.yaml", "7b1e0c52-9d4f-4a6e-8c11-2f30b1a7d9ee"],
         ),
         (
-            "Ticket DEP-4821; see https://docs.example.net/gates?rev=12&lang=en#reset; due 2026-04-09.",
+            "Ticket DEP-4821; https://docs.example.net/gates?rev=12&lang=en#reset; due 2026-04-09.",
             ["DEP-4821", "https://docs.example.net/gates?rev=12&lang=en#reset", "2026-04-09"],
         ),
         ("12.5 kg at $1,234.56, 5 % off", ["12.5 kg", "$1,234.56", "5 %"]),
-        ("请把/srv/depot/config.yaml发到「三号门」，订单W12345", ["/srv/depot/config.yaml", "三号门", "W12345"]),
+        (
+            "请把/srv/depot/config.yaml发到「三号门」，订单W12345",
+            ["/srv/depot/config.yaml", "三号门", "W12345"],
+        ),
         ("(see https://en.wikipedia.org/wiki/A_(b)).", ["https://en.wikipedia.org/wiki/A_(b)"]),
         ("C:\\Users\\me\\a.txt and 10.0.0.1:8080", ["C:\\Users\\me\\a.txt", "10.0.0.1:8080"]),
         ("run `pytest -q` with --flag=val", ["pytest -q", "--flag=val"]),
@@ -40,7 +43,13 @@ def test_values_are_found_exactly_and_in_order(text: str, expected: list[str]) -
 
 @pytest.mark.parametrize(
     "text",
-    ["input/output and/or TCP/IP", "a well-known fact", "e.g. this, i.e. that.", "int64 utf8 x86_64", "12-char names"],
+    [
+        "input/output and/or TCP/IP",
+        "a well-known fact",
+        "e.g. this, i.e. that.",
+        "int64 utf8 x86_64",
+        "12-char names",
+    ],
 )
 def test_words_are_no_values(text: str) -> None:
     assert identifiers(text) == []
@@ -64,7 +73,16 @@ def test_every_value_is_a_substring(text: str, prose: bool) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a" * 300_000, "/" * 300_000, "a/" * 150_000, "1." * 100_000, "`" * 300_000, "http://" * 50_000, "[::" * 100_000, "x@y." * 80_000],
+    [
+        "a" * 300_000,
+        "/" * 300_000,
+        "a/" * 150_000,
+        "1." * 100_000,
+        "`" * 300_000,
+        "http://" * 50_000,
+        "[::" * 100_000,
+        "x@y." * 80_000,
+    ],
 )
 def test_hostile_text_is_one_pass(text: str) -> None:
     values(text)
@@ -78,7 +96,10 @@ def test_hostile_text_is_one_pass(text: str) -> None:
         ("You must not touch src/a.py at all.", ["You must not touch src/a.py at all."]),
         ("好的。不要删除数据库。", ["不要删除数据库。"]),
         ("ファイルを削除しないでください。お願いします。", ["ファイルを削除しないでください。"]),
-        ("Danke. Die Tabelle darf nicht geändert werden.", ["Die Tabelle darf nicht geändert werden."]),
+        (
+            "Danke. Die Tabelle darf nicht geändert werden.",
+            ["Die Tabelle darf nicht geändert werden."],
+        ),
         ("Merci. Ne touche pas au fichier.", ["Ne touche pas au fichier."]),
         ("Gracias. No borres la tabla.", ["No borres la tabla."]),
         ("All fine here.", []),
@@ -102,7 +123,10 @@ def test_survival_names_the_message_of_each_value() -> None:
         message("tool", [ToolResult("c1", (Text("total 12000 at /srv/b.txt"),))]),
     ]
     result = survival(messages, "DEP-4821 and /srv/b.txt", indexes=[4, 5, 9])
-    assert [(item.text, item.message) for item in result.kept] == [("DEP-4821", 4), ("/srv/b.txt", 9)]
+    assert [(item.text, item.message) for item in result.kept] == [
+        ("DEP-4821", 4),
+        ("/srv/b.txt", 9),
+    ]
     assert [(item.text, item.kind, item.message) for item in result.lost] == [
         ("gate-04.yaml", "path", 4),
         ("Never call gate-04.yaml finished.", "constraint", 4),

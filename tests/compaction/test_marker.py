@@ -67,7 +67,7 @@ def test_a_frame_is_recognised_and_taken_off(block: Block) -> None:
 def test_the_count_is_read_back() -> None:
     marked = read(wrap_summary("x", Block(), 1391))
     assert marked is not None
-    assert marked.count == 1391
+    assert marked.covers == 1391
 
 
 @pytest.mark.parametrize(

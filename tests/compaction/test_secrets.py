@@ -56,14 +56,21 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
     assert mask(text) == (text, ())
 
 
-@given(st.lists(st.sampled_from([KEY, HUB, "password=hunter2", "pwd: ", "'", '"', " ", "x", "://", "@", ":"])))
+@given(
+    st.lists(
+        st.sampled_from(
+            [KEY, HUB, "password=hunter2", "pwd: ", "'", '"', " ", "x", "://", "@", ":"]
+        )
+    )
+)
 def test_masking_twice_changes_nothing(pieces: list[str]) -> None:
     once = mask("".join(pieces)).text
     assert mask(once).text == once
 
 
 @pytest.mark.parametrize(
-    "text", ["password" * 50_000, "eyJ" * 100_000, "-----BEGIN PRIVATE KEY-----" * 10_000, "a_" * 200_000]
+    "text",
+    ["password" * 50_000, "eyJ" * 100_000, "-----BEGIN PRIVATE KEY-----" * 10_000, "a_" * 200_000],
 )
 def test_hostile_text_is_one_pass(text: str) -> None:
     mask(text)
