@@ -18,9 +18,9 @@ from textual.widget import Widget
 from compaction.groups import find_groups
 from compaction.messages import Session
 from tests.tui.widgets.samples import (
-    FakeCounts,
     FakePlan,
     conversation,
+    counts_of,
     session_of,
 )
 from tests.tui.widgets.stage import Stage
@@ -40,7 +40,7 @@ class Bench:
         times = n // SHORT
         self.session: Session = session_of(base.messages * times)
         self.groups = find_groups(self.session.messages)
-        self.plan = FakePlan(FakeCounts(counts.tokens * times), 1, n - 20, 100_000)
+        self.plan = FakePlan(counts_of(counts.tokens * times), 1, n - 20, 100_000)
         self.list, self.bars, self.map = MessageList(), BudgetBars(), Minimap()
         self.stage = Stage(self.bars, Vertical(self.list), self.map)
         self._ticks = 0

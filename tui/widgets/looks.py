@@ -27,13 +27,12 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class RegionLook:
-    """The signs of one region. `variable` names the theme colour, `fill` draws it in bars."""
+    """The signs of one region. `variable` names the theme colour."""
 
     glyph: str
     letter: str
     variable: str
     component: str
-    fill: str = "█"
 
 
 REGIONS: Final[dict[str, RegionLook]] = {

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message as Event
@@ -20,13 +19,13 @@ from textual.strip import Strip
 
 from compaction.messages import Message, Session
 from tui.widgets.line_list import LineList
-from tui.widgets.looks import Palette, counted, grouped, short
-from tui.widgets.message_row import Row, columns_for, first_line, paint_row, rule
+from tui.widgets.looks import Palette, grouped
+from tui.widgets.message_row import Row, columns_for, first_line, paint_boundary, paint_row
+from tui.widgets.places import Places
 
 if TYPE_CHECKING:
     from compaction.groups import Groups
     from compaction.planning import Plan
-
     from compaction.tokens import Counts
 
 
@@ -114,8 +113,7 @@ class MessageList(LineList):
         self._counts: Counts | None = None
         self._plan: Plan | None = None
         self._groups: Groups | None = None
-        self._rows: array[int] | None = None
-        self._boundary: int | None = None
+        self._places = Places()
         self._summary_tokens: int | None = None
         self._needle = ""
         self._hits: Sequence[int] = ()
@@ -140,13 +138,12 @@ class MessageList(LineList):
         self._messages = session.messages
         self._plan, self._groups = plan, groups
         self._set_counts(counts)
+        self._place(plan, self._places.rows if keep_place else None)
         if not keep_place:
-            self._rows = None
             self._needle, self._hits = "", ()
             self._cursor = 0
             self._summary_tokens = None
         self._strips.clear()
-        self._boundary = self._find_boundary()
         self.items_changed()
         if not keep_place:
             self.scroll_to(y=0, animate=False)
@@ -159,11 +156,11 @@ class MessageList(LineList):
 
     @plan.setter
     def plan(self, plan: Plan | None) -> None:
-        top = self._first_visible()
+        top = self._places.item_from(self.scroll_offset.y)
         line = self.line_of(top)
         lines = self.line_count
         self._plan = plan
-        self._boundary = self._find_boundary()
+        self._place(plan, self._places.rows)
         if self.line_count != lines:
             self.items_changed()
         moved = self.line_of(top) - line
@@ -199,13 +196,12 @@ class MessageList(LineList):
     @property
     def rows(self) -> array[int] | None:
         """Indexes of the messages a filter leaves, ascending; None shows all."""
-        return self._rows
+        return self._places.rows
 
     @rows.setter
     def rows(self, rows: array[int] | None) -> None:
         index = self.cursor_message
-        self._rows = rows
-        self._boundary = self._find_boundary()
+        self._place(self._plan, rows)
         self.items_changed()
         if index is not None:
             self.select(index, notify=False)
@@ -223,81 +219,54 @@ class MessageList(LineList):
     @property
     def cursor_message(self) -> int | None:
         """Index of the message under the cursor; None in an empty list."""
-        return self._message(self._cursor) if self.item_count else None
+        return self._places.message(self._cursor) if self.item_count else None
 
     def select(self, index: int, *, notify: bool = True) -> None:
         """Put the cursor on the message `index`, or on the nearest one that is shown."""
-        item = self._item(index)
-        if item == self.item_count or (
-            item and self._message(item) - index > index - self._message(item - 1)
-        ):
-            item -= 1
-        self.move_cursor(item, notify=notify, centre=True)
+        if self.item_count:
+            self.move_cursor(self._places.nearest(index), notify=notify, centre=True)
 
     @property
     def window(self) -> tuple[int, int]:
         """The first and last message on the screen, both included; (-1, -1) when empty."""
         if not self.item_count:
             return (-1, -1)
-        first = self._first_visible()
-        bottom = self.scroll_offset.y + self.page_height - 1
-        last = self._at_or_before(min(bottom, self.line_count - 1))
-        return self._message(first), self._message(max(first, last))
+        places, top = self._places, self.scroll_offset.y
+        first = places.item_from(top)
+        last = max(first, places.item_until(top + self.page_height - 1))
+        return places.message(first), places.message(last)
 
     @property
     def boundary_line(self) -> int | None:
         """The line of the boundary; None when nothing is summarized."""
-        return self._boundary
+        return self._places.boundary
 
-    def _message(self, item: int) -> int:
-        return item if self._rows is None else self._rows[item]
-
-    def _item(self, index: int) -> int:
-        """The first item at or after the message `index`."""
-        if self._rows is None:
-            return max(0, min(index, len(self._messages)))
-        return bisect_left(self._rows, index)
-
-    def _find_boundary(self) -> int | None:
-        plan = self._plan
-        return self._item(plan.cut) if plan is not None and plan.compacts else None
-
-    def _first_visible(self) -> int:
-        item = self.item_at(self.scroll_offset.y)
-        if item is None:
-            item = self.item_at(self.scroll_offset.y + 1)
-        return max(0, self.item_count - 1) if item is None else item
-
-    def _at_or_before(self, line: int) -> int:
-        item = self.item_at(line)
-        if item is None:
-            item = self.item_at(line - 1)
-        return 0 if item is None else item
+    def _place(self, plan: Plan | None, rows: array[int] | None) -> None:
+        cut = plan.cut if plan is not None and plan.compacts else None
+        self._places = Places(len(self._messages), rows, cut)
 
     @property
     def item_count(self) -> int:
-        return len(self._messages) if self._rows is None else len(self._rows)
+        return self._places.items
 
     @property
     def line_count(self) -> int:
-        return self.item_count + (self._boundary is not None)
+        return self._places.lines
 
     def line_of(self, item: int) -> int:
-        return item + (self._boundary is not None and item >= self._boundary)
+        return self._places.line_of(item)
 
     def item_at(self, line: int) -> int | None:
-        if self._boundary is not None:
-            if line == self._boundary:
-                return None
-            line -= line > self._boundary
-        return super().item_at(line)
+        return self._places.item_at(line)
 
     # ------------------------------------------------------------------------------ drawing
 
     def paint(self, line: int, width: int, palette: Palette) -> Strip:
         item = self.item_at(line)
         if item is None:
-            return self._paint_boundary(width, palette)
+            assert self._plan is not None
+            held = self._dragging or self._hovering
+            return paint_boundary(self._plan, self._summary_tokens, width, palette, held=held)
         row = self._row(item)
         counts = self._counts
         tokens = len(grouped(self._largest)) + (counts is not None and not counts.exact)
@@ -313,7 +282,7 @@ class MessageList(LineList):
         return strip
 
     def _row(self, item: int) -> Row:
-        index = self._message(item)
+        index = self._places.message(item)
         message = self._messages[index]
         counts = self._counts
         if counts is None:
@@ -335,22 +304,6 @@ class MessageList(LineList):
             cursor=item == self._cursor,
             typed=message.typed or message.role != "user",
         )
-
-    def _paint_boundary(self, width: int, palette: Palette) -> Strip:
-        plan = self._plan
-        assert plan is not None
-        messages = plan.cut - plan.head_end - len(plan.kept)
-        made = self._summary_tokens
-        after = grouped(made) if made is not None else f"~{grouped(plan.summary_estimate)}"
-        text = (
-            f"{counted(messages, 'message')}, {grouped(plan.tokens_summarized)} tokens "
-            f"become one summary of {after}"
-        )
-        if len(text) + 6 > width:
-            text = f"{grouped(messages)} · {short(plan.tokens_summarized)} → summary {after}"
-        held = self._dragging or self._hovering
-        style = palette.regions["summarized"] + Style(bold=True, reverse=held)
-        return rule(text, width, style, grip="═" if held else "╌")
 
     # ------------------------------------------------------------------------------- events
 
@@ -379,7 +332,7 @@ class MessageList(LineList):
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Take hold of the boundary."""
         offset = event.get_content_offset(self)
-        if offset is None or offset.y + self.scroll_offset.y != self._boundary:
+        if offset is None or offset.y + self.scroll_offset.y != self._places.boundary:
             return
         self._dragging = True
         self._last_cut = self._plan.cut if self._plan is not None else None
@@ -391,7 +344,7 @@ class MessageList(LineList):
         """Drag the boundary; outside the view the list scrolls along."""
         y = event.y - self.gutter.top
         if not self._dragging:
-            self._hover(y + self.scroll_offset.y == self._boundary)
+            self._hover(y + self.scroll_offset.y == self._places.boundary)
             return
         if y < 0:
             self.scroll_to(y=self.scroll_offset.y - 1, animate=False)
@@ -400,7 +353,7 @@ class MessageList(LineList):
         line = self.scroll_offset.y + max(0, min(y, self.page_height - 1))
         item = max(0, min(line, self.item_count))
         self._move_boundary(
-            len(self._messages) if item == self.item_count else self._message(item)
+            len(self._messages) if item == self.item_count else self._places.message(item)
         )
         event.stop()
 

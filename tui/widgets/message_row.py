@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -15,7 +15,21 @@ from rich.style import Style
 from textual.strip import Strip
 
 from compaction.messages import Message
-from tui.widgets.looks import REGIONS, Palette, block_bar, cut, fit, plain, right
+from tui.widgets.looks import (
+    REGIONS,
+    Palette,
+    block_bar,
+    counted,
+    cut,
+    fit,
+    grouped,
+    plain,
+    right,
+    short,
+)
+
+if TYPE_CHECKING:
+    from compaction.planning import Plan
 
 #: Below this width the bar goes, and role names are short.
 NARROW = 56
@@ -126,9 +140,26 @@ def _highlighted(text: str, needle: str, body: Style, hit: Style) -> list[Segmen
     return [part for part in parts if part.text]
 
 
-def rule(text: str, width: int, style: Style, *, grip: str = "╌") -> Strip:
-    """A line across the list with `text` set into it."""
+def paint_boundary(
+    plan: Plan, summary_tokens: int | None, width: int, palette: Palette, *, held: bool
+) -> Strip:
+    """The line between what is summarized and what is recent, which says what happens there.
+
+    `summary_tokens` are those of the summary that was made; None shows the estimate. `held`:
+    the mouse is on it.
+    """
+    messages = plan.cut - plan.head_end - len(plan.kept)
+    made = summary_tokens
+    after = grouped(made) if made is not None else f"~{grouped(plan.summary_estimate)}"
+    verb = "becomes" if messages == 1 else "become"
+    text = (
+        f"{counted(messages, 'message')}, {grouped(plan.tokens_summarized)} tokens "
+        f"{verb} one summary of {after}"
+    )
+    if len(text) + 6 > width:
+        text = f"{grouped(messages)} · {short(plan.tokens_summarized)} → summary {after}"
+    grip = "═" if held else "╌"
     text = cut(f" {text} ", max(0, width - 4))
-    left = grip * 2
     rest = grip * max(0, width - 2 - cell_len(text))
-    return Strip([Segment(left + text + rest, style)]).adjust_cell_length(width, style)
+    style = palette.regions["summarized"] + Style(bold=True, reverse=held)
+    return Strip([Segment(grip * 2 + text + rest, style)]).adjust_cell_length(width, style)

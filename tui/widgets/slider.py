@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rich.cells import cell_len
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message as Event
@@ -16,34 +13,11 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.widgets.amounts import parse_amount
-from tui.widgets.looks import COMPONENTS, Palette, Tinted, css, cut, fit, grouped, right, short
+from tui.widgets.looks import COMPONENTS, Tinted, css, grouped
+from tui.widgets.slider_face import Face, Mark, Parts, note_line, parts_for, tick_line, track_line
 from tui.widgets.slider_scale import Kind, Scale
 
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A value worth knowing on the track, and the word under it."""
-
-    value: int
-    label: str
-    glyph: str = "╵"
-
-
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """Where the parts of the slider's first line stand, in cells."""
-
-    label: int
-    track: int
-    box: int
-
-    @property
-    def start(self) -> int:
-        return self.label
-
-    @property
-    def end(self) -> int:
-        return self.label + self.track
+__all__ = ["Mark", "Slider"]
 
 
 class Slider(Tinted, Widget, can_focus=True):
@@ -360,102 +334,32 @@ class Slider(Tinted, Widget, can_focus=True):
     # ------------------------------------------------------------------------------ drawing
 
     @property
-    def _parts(self) -> _Parts:
-        width = self.size.width
-        label = len(self._label) + 2 if width >= 34 else 0
-        number = max(len(grouped(self._scale.maximum)), 7)
-        unit = len(self._unit) + 1 if self._unit and width >= 44 else 0
-        box = min(width, number + unit + 3)
-        return _Parts(label, max(2, width - label - box), box)
+    def _parts(self) -> Parts:
+        return parts_for(self.size.width, self._label, self._unit, self._scale.maximum)
 
     def render_line(self, y: int) -> Strip:
         palette = self.palette
-        width = self.size.width
+        face = Face(
+            label=self._label,
+            scale=self._scale,
+            value=self._value,
+            unit=self._unit,
+            effective=self._effective,
+            marks=self._marks,
+            ticks=self._ticks,
+            note=self._note,
+            entry=self._entry,
+            error=self._error,
+            focused=self.has_focus,
+            held=self.has_focus or self._dragging,
+            fill=palette.regions[self._region] if self._region else palette.accent,
+        )
         if y == 0:
-            strip = self._track_line(palette)
+            strip = track_line(face, self._parts, palette)
         elif y == 1 and (self.size.height > 2 or not (self._note or self._error)):
-            strip = self._tick_line(palette)
+            strip = tick_line(face, self._parts, palette)
         elif y <= 2:
-            strip = self._note_line(palette)
+            strip = note_line(face, self._parts, palette)
         else:
             strip = Strip([])
-        return strip.adjust_cell_length(width, palette.text)
-
-    def _fill(self, palette: Palette) -> Style:
-        return palette.regions[self._region] if self._region else palette.accent
-
-    def _track_line(self, palette: Palette) -> Strip:
-        parts = self._parts
-        scale = self._scale
-        focused = self.has_focus
-        fill = self._fill(palette)
-        knob = scale.cell(self._value, parts.track)
-        cells: list[tuple[str, Style]] = [
-            ("━", fill) if cell < knob else ("─", palette.faint) for cell in range(parts.track)
-        ]
-        for mark in self._marks:
-            if scale.minimum <= mark.value <= scale.maximum:
-                cell = scale.cell(mark.value, parts.track)
-                cells[cell] = ("┿" if cell < knob else "┼", palette.muted)
-        if self._effective is not None:
-            cells[scale.cell(self._effective, parts.track)] = ("○", fill)
-        held = focused or self._dragging
-        cells[knob] = ("●", (fill if held else palette.text) + Style(bold=True))
-        label = palette.text + Style(bold=True) if focused else palette.muted
-        segments = [Segment(fit(self._label, parts.label), label)] if parts.label else []
-        segments.extend(Segment(char, style) for char, style in cells)
-        segments.extend(self._box(parts, palette))
-        return Strip(segments)
-
-    def _box(self, parts: _Parts, palette: Palette) -> list[Segment]:
-        if self._entry is not None:
-            style = palette.error if self._error else palette.accent
-            room = parts.box - 2
-            return [
-                Segment(" ", palette.text),
-                Segment(right(self._entry[-room + 1 :] + "▏", room), style + palette.window),
-                Segment(" ", palette.text),
-            ]
-        number = grouped(self._value)
-        room = max(len(grouped(self._scale.maximum)), 7)
-        strong = palette.text + Style(bold=True)
-        segments = [Segment(" " + right(number, room) + " ", strong)]
-        rest = parts.box - room - 2
-        if self._unit and rest > len(self._unit):
-            segments.append(Segment(fit(self._unit, rest), palette.muted))
-        return segments
-
-    def _tick_line(self, palette: Palette) -> Strip:
-        """Ticks and marks under their cells; a label that would touch another is left out."""
-        parts = self._parts
-        scale = self._scale
-        wanted = [(mark.value, mark.label, mark.glyph, palette.muted) for mark in self._marks]
-        wanted += [(value, short(value), "╵", palette.faint) for value in self._ticks]
-        taken: list[tuple[int, int, str, Style]] = []
-        for value, label, glyph, style in wanted:
-            if not scale.minimum <= value <= scale.maximum:
-                continue
-            start = scale.cell(value, parts.track)
-            text = glyph + label
-            end = start + cell_len(text)
-            if end > parts.track + parts.box:
-                text = label + glyph
-                start, end = start + 1 - cell_len(text), start + 1
-            if start >= 0 and all(end < left or start > stop for left, stop, _, _ in taken):
-                taken.append((start, end, text, style))
-        segments: list[Segment] = []
-        at = -parts.label
-        for start, end, text, style in sorted(taken, key=lambda entry: entry[0]):
-            segments.append(Segment(" " * (start - at), palette.text))
-            segments.append(Segment(text, style))
-            at = end
-        return Strip(segments)
-
-    def _note_line(self, palette: Palette) -> Strip:
-        label = self._parts.label
-        room = max(0, self.size.width - label)
-        text = self._error or self._note
-        style = palette.error if self._error else self._fill(palette)
-        return Strip([Segment(" " * label, palette.text), Segment(cut(text, room), style)])
-
-
+        return strip.adjust_cell_length(self.size.width, palette.text)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate
+from dataclasses import dataclass
+from typing import Any
 
 from compaction.groups import Groups, find_groups
 from compaction.messages import (
@@ -18,27 +18,19 @@ from compaction.messages import (
     ToolResult,
     message,
 )
+from compaction.tokens import Counts
 
 
-@dataclass
-class FakeCounts:
-    """What the widgets read of `compaction.tokens.Counts`."""
-
-    tokens: array[int]
-    exact: bool = True
-    done: int = 0
-    overhead: int = 0
-    prefix: array[int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.prefix = array("q", accumulate(self.tokens, initial=0))
+def counts_of(tokens: array[int], **given: Any) -> Counts:
+    """Exact counts, unless something else is given."""
+    return Counts("o200k_base", tokens, **given)
 
 
 @dataclass
 class FakePlan:
     """What the widgets read of `compaction.planning.Plan`; `asked` counts calls of `region`."""
 
-    counts: FakeCounts
+    counts: Counts
     head_end: int
     cut: int
     budget: int
@@ -110,7 +102,7 @@ _TOOLS = ["read_file", "grep", "run_tests"]
 _SIZES = [212, 1840, 8412, 2204, 640, 15210, 96, 1320, 420, 9120, 88, 2210, 6105, 3110, 980]
 
 
-def conversation(n: int) -> tuple[Session, FakeCounts, Groups]:
+def conversation(n: int) -> tuple[Session, Counts, Groups]:
     """A believable agent session of `n` messages."""
     messages = [message("system", "You are a careful coding agent. Work in small steps.")]
     while len(messages) < n:
@@ -142,7 +134,7 @@ def conversation(n: int) -> tuple[Session, FakeCounts, Groups]:
             messages.append(message("assistant", _SAID[step % 4]))
     messages = messages[:n]
     tokens = array("q", [3102, *(_SIZES[i % len(_SIZES)] for i in range(1, n))])
-    return session_of(messages), FakeCounts(tokens), find_groups(messages)
+    return session_of(messages), counts_of(tokens), find_groups(messages)
 
 
 HOSTILE = [
@@ -159,7 +151,7 @@ HOSTILE = [
 ]
 
 
-def hostile() -> tuple[Session, FakeCounts, Groups]:
+def hostile() -> tuple[Session, Counts, Groups]:
     """Every kind of text that a careless list would obey."""
     messages = [message("system", HOSTILE[0])]
     for text in HOSTILE:
@@ -167,5 +159,5 @@ def hostile() -> tuple[Session, FakeCounts, Groups]:
         messages.append(
             message("tool", [ToolResult("c", (Text(text),), name="\x1b]0;owned\x07[tool")])
         )
-    counts = FakeCounts(array("q", [10 + i for i in range(len(messages))]))
+    counts = counts_of(array("q", [10 + i for i in range(len(messages))]))
     return session_of(messages), counts, find_groups(messages)

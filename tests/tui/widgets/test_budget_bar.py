@@ -7,11 +7,11 @@ import pytest
 
 from tui.widgets.budget_bar import BudgetBars, figures
 
-from .samples import FakeCounts, FakePlan
+from .samples import FakePlan, counts_of
 from .stage import Stage, drawn, text_of
 
 # head 3k, middle 150k (one pinned of 10k), recent 34k: 187k before.
-COUNTS = FakeCounts(array("q", [3_000, *[10_000] * 15, *[1_700] * 20]))
+COUNTS = counts_of(array("q", [3_000, *[10_000] * 15, *[1_700] * 20]))
 PLAN = FakePlan(COUNTS, 1, 16, 100_000, kept=(4,), summary_estimate=1_200)
 
 
@@ -80,7 +80,7 @@ async def test_under_budget_nothing_happens() -> None:
 
 
 async def test_overhead_counts_and_is_named() -> None:
-    counts = FakeCounts(COUNTS.tokens, overhead=5_000)
+    counts = counts_of(COUNTS.tokens, overhead=5_000)
     before, _, legend = await lines(replace(PLAN, counts=counts))
     assert "192k" in before
     assert "overhead 5k" in legend

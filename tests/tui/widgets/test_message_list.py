@@ -14,9 +14,9 @@ from tui.widgets.message_list import MessageList
 from tui.widgets.message_row import columns_for
 
 from .samples import (
-    FakeCounts,
     FakePlan,
     conversation,
+    counts_of,
     hostile,
     session_of,
 )
@@ -56,7 +56,7 @@ async def test_a_row_says_region_number_role_tokens_and_text() -> None:
 async def test_tokens_are_right_aligned_and_marked_while_they_are_estimates() -> None:
     stage, widget, plan = listed()
     counts = plan.counts
-    guess = FakeCounts(counts.tokens, exact=False, done=2)
+    guess = counts_of(counts.tokens, exact=False, done=2)
     async with stage.run_test(size=SIZE):
         fill(widget, replace(plan, counts=guess))
         lines = text_of(widget)
@@ -208,7 +208,7 @@ async def test_a_page_down_draws_a_page_whatever_the_length(
     if n > 1_000:
         session = session_of(session.messages * (n // 1_000))
         groups = find_groups(session.messages)
-        plan = FakePlan(FakeCounts(counts.tokens * (n // 1_000)), 1, n - 100, 100_000)
+        plan = FakePlan(counts_of(counts.tokens * (n // 1_000)), 1, n - 100, 100_000)
     painted: list[int] = []
     paint = MessageList.paint
 
@@ -305,7 +305,7 @@ async def test_real_plans_colour_the_rows_and_a_tick_asks_about_visible_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     session, counts, groups = conversation(5_000)
-    planner = Planner(session, counts, groups)  # type: ignore[arg-type]
+    planner = Planner(session, counts, groups)
     plan = planner.plan(Policy(budget=100_000, keep_recent=20))
     widget = MessageList()
     stage = Stage(widget)

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from tui.widgets.minimap import Minimap, cell_at, stretch
 
-from .samples import FakeCounts, FakePlan
+from .samples import FakePlan, counts_of
 from .stage import Stage, drawn, text_of
 
-COUNTS = FakeCounts(array("q", [100] * 100))
+COUNTS = counts_of(array("q", [100] * 100))
 PLAN = FakePlan(COUNTS, 10, 80, 5_000, kept=(35,))
 
 
@@ -26,7 +26,7 @@ def test_a_cell_has_the_region_of_most_of_its_tokens() -> None:
     regions = [cell_at(y, 10, PLAN, COUNTS).region for y in range(10)]
     assert regions == ["head", *["summarized"] * 7, "recent", "recent"]
     assert [cell_at(y, 10, PLAN, COUNTS).pinned for y in range(10)].index(True) == 3
-    heavy = FakeCounts(array("q", [*[1] * 99, 1_000]))
+    heavy = counts_of(array("q", [*[1] * 99, 1_000]))
     assert cell_at(0, 1, FakePlan(heavy, 1, 99, 10), heavy).region == "recent"
 
 
@@ -63,7 +63,7 @@ async def test_a_click_and_a_drag_jump() -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 3])
 async def test_short_sessions_leave_the_rest_blank(n: int) -> None:
-    counts = FakeCounts(array("q", [5] * n))
+    counts = counts_of(array("q", [5] * n))
     widget = Minimap()
     stage = Stage(widget)
     async with stage.run_test(size=(20, 10)) as pilot:
