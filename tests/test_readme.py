@@ -43,7 +43,7 @@ def options_of(command: click.Command) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("code", blocks("python"))
+@pytest.mark.parametrize("code", blocks("python"), ids=["load", "memory", "recipe"])
 def test_the_code_runs(code: str, tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", code],
