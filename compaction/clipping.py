@@ -22,6 +22,8 @@ _LEAST = 60
 #: How much of what is kept of a text is its beginning.
 _BEGINNING = 2 / 3
 _ATTEMPTS = 12
+#: Findings that no longer hold once clipping has made the list fit.
+_ABOUT_THE_BUDGET = frozenset({"over-after-compaction", "over-budget-after", "budget-unreachable"})
 
 
 def clip_largest(result: Compacted) -> Compacted:
@@ -64,7 +66,7 @@ def clip_largest(result: Compacted) -> Compacted:
     told = (
         finding
         for finding in result.findings
-        if over_budget or finding.code != "over-after-compaction"
+        if over_budget or finding.code not in _ABOUT_THE_BUDGET
     )
     return replace(
         result,

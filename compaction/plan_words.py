@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 #: Kept messages whose groups are looked at, so that a plan is quick whatever is kept.
 _LOOKED_AT = 100
 
+_CLIPS = "The policy (fit: clip-largest) shortens the largest recent tool results."
+
 
 class Sizes(NamedTuple):
     """The tokens of every part of a list cut at `cut`; `summary` is an estimate."""
@@ -163,13 +165,14 @@ def plan_findings(
 ) -> tuple[Finding, ...]:
     """What a person should know about the plan: what cannot fit, and where the policy is weak."""
     found: list[Finding] = []
+    clips = policy.fit == "clip-largest"
     if unreachable:
         found.append(
             Finding(
                 "warning",
                 "budget-unreachable",
                 _sentence(unreachable),
-                remedy="Raise the budget, or take the largest part out of the session.",
+                remedy=_CLIPS if clips else "Raise the budget, or shorten what is largest.",
             )
         )
     elif over_after:
@@ -178,7 +181,7 @@ def plan_findings(
                 "warning",
                 "over-after-compaction",
                 _sentence(over_after),
-                remedy="Lower keep_recent or raise the budget.",
+                remedy=_CLIPS if clips else "Lower keep_recent or raise the budget.",
             )
         )
     past = [pin for pin in policy.head.pins if pin >= planner.groups.n]

@@ -6,6 +6,7 @@ bisections, whatever the length of the session. A Plan holds boundaries, never a
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
 
 from compaction.cuts import (
@@ -36,7 +37,10 @@ from compaction.policy import Policy
 if TYPE_CHECKING:
     from compaction.tokens import Counts
 
-__all__ = ["Plan", "Planner", "Region", "plan", "summary_estimate"]
+__all__ = ["Plan", "Planner", "Region", "counts_for", "plan", "summary_estimate"]
+
+#: Formats whose records are the chat dicts that are sent.
+_CHAT_DICTS = frozenset({"openai-chat", "anthropic", "yaml"})
 
 #: Tokens that a message costs beside its content.
 _MESSAGE_TOKENS = 4
@@ -272,14 +276,32 @@ class _Outline:
         )
 
 
-def plan(session: Session, policy: Policy, *, counts: Counts | None = None) -> Plan:
-    """The decision for `session` under `policy`.
+def counts_for(session: Session, policy: Policy) -> Counts:
+    """The counts that `policy` decides by: made with its tokenizer, cached for the session.
 
-    `counts` are made with the tokenizer of the policy when they are not given. For many plans of
-    one session, make one Planner. Raises PolicyError.
+    chars/4 of a session of chat dicts is the published estimate, a quarter of the characters of
+    all contents: a message has its share of that, so that every total is exact.
     """
-    if counts is None:
-        from compaction.tokens import count
+    from compaction.tokens import count
 
-        counts = count(session, policy.tokens)
-    return Planner(session, counts).plan(policy)
+    if policy.tokens != "chars/4" or session.format not in _CHAT_DICTS:
+        return count(session, policy.tokens)
+    from compaction.recipes import CHARS_PER_TOKEN, content_chars
+    from compaction.tokens import Counts, tools_tokens
+
+    shares, chars = array("q"), 0
+    for entry in session.messages:
+        record = entry.record
+        before = chars // CHARS_PER_TOKEN
+        is_chat = isinstance(record, dict) and "content" in record
+        chars += content_chars(record) if is_chat else entry.chars
+        shares.append(chars // CHARS_PER_TOKEN - before)
+    return Counts("chars/4", shares, overhead=tools_tokens(session, "chars/4"))
+
+
+def plan(session: Session, policy: Policy, *, counts: Counts | None = None) -> Plan:
+    """The decision for `session` under `policy`, by `counts_for` when no counts are given.
+
+    For many plans of one session, make one Planner. Raises PolicyError.
+    """
+    return Planner(session, counts_for(session, policy) if counts is None else counts).plan(policy)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
 
 from hypothesis import strategies as st
@@ -21,31 +20,11 @@ from compaction.messages import (
     message,
 )
 from compaction.policy import Clause, Head, Policy, Recent, Safety, SummaryBlock, Trigger
+from compaction.tokens import Counts
 
 
-@dataclass(frozen=True)
-class PlainCounts:
-    """Counts given by hand: what a planner needs of them."""
-
-    tokens: array[int]
-    overhead: int = 0
-    tokenizer: str = "given"
-    exact: bool = True
-    prefix: array[int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        prefix = array("q", (0,))
-        for size in self.tokens:
-            prefix.append(prefix[-1] + size)
-        object.__setattr__(self, "prefix", prefix)
-
-    @property
-    def total(self) -> int:
-        return self.prefix[-1] + self.overhead
-
-
-def counts_of(sizes: Iterable[int], overhead: int = 0) -> PlainCounts:
-    return PlainCounts(array("q", sizes), overhead)
+def counts_of(sizes: Iterable[int], overhead: int = 0, tokenizer: str = "given") -> Counts:
+    return Counts(tokenizer, array("q", sizes), overhead=overhead)
 
 
 def session_of(messages: Sequence[Message], window: int | None = None) -> Session:
@@ -128,7 +107,7 @@ def message_lists(draw: st.DrawFn, max_steps: int = 14) -> list[Message]:
 
 
 @st.composite
-def counted_sessions(draw: st.DrawFn) -> tuple[Session, PlainCounts]:
+def counted_sessions(draw: st.DrawFn) -> tuple[Session, Counts]:
     messages = draw(message_lists())
     n = len(messages)
     sizes = draw(st.lists(st.integers(0, 400), min_size=n, max_size=n))

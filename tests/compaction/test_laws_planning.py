@@ -15,8 +15,8 @@ from compaction.groups import Groups, find_groups
 from compaction.messages import Session
 from compaction.planning import Plan, Planner
 from compaction.policy import Head, Policy, Recent, Safety
+from compaction.tokens import Counts
 from tests.compaction.planning_strategies import (
-    PlainCounts,
     assistant,
     calls,
     counted_sessions,
@@ -28,12 +28,12 @@ from tests.compaction.planning_strategies import (
     user,
 )
 
-Counted = tuple[Session, PlainCounts]
+Counted = tuple[Session, Counts]
 
 
 def planned(counted: Counted, policy: Policy) -> Plan:
     session, counts = counted
-    return Planner(session, counts).plan(policy)  # type: ignore[arg-type]
+    return Planner(session, counts).plan(policy)
 
 
 def staying(plan: Plan) -> set[int]:
@@ -154,7 +154,7 @@ def test_what_fits_is_the_most_that_fits(counted: Counted, policy: Policy) -> No
     if policy.safety.unit == "turn":
         safe = array("q", (turn for turn in groups.turns if groups.is_safe(turn)))
     for cut in [plan.head_end, *(each for each in safe if plan.head_end < each < plan.cut)]:
-        pinned = Planner(counted[0], counted[1]).plan(  # type: ignore[arg-type]
+        pinned = Planner(counted[0], counted[1]).plan(
             policy.replace(recent=Recent("messages", plan.n - cut), fit="none")
         )
         kept = sum(tokens[i] for i in pinned.kept) if pinned.cut == cut else 0
@@ -216,7 +216,7 @@ def _planner(turns: int) -> Planner:
         object.__setattr__(groups, name, Counting(getattr(groups, name)))
     object.__setattr__(counts, "prefix", Counting(counts.prefix))
     object.__setattr__(counts, "tokens", Counting(counts.tokens))
-    return Planner(session_of(messages), counts, groups)  # type: ignore[arg-type]
+    return Planner(session_of(messages), counts, groups)
 
 
 COSTED = [

@@ -234,7 +234,7 @@ def by_preset(
 ) -> list[Chat]:
     """The list a policy gives: its plan carried out over chat dicts."""
     messages = [message(entry["role"], str(entry["content"]), record=entry) for entry in entries]
-    plan = Planner(session_of(messages), counts_of(sizes)).plan(policy)  # type: ignore[arg-type]
+    plan = Planner(session_of(messages), counts_of(sizes)).plan(policy)
     if not plan.compacts:
         return entries
     while True:
@@ -250,9 +250,7 @@ def by_preset(
 
 CONTENTS = st.text(alphabet="ab \n{}", max_size=12)
 ROLES = st.sampled_from(["system", "developer", "user", "assistant", "tool"])
-ENTRIES = st.lists(
-    st.fixed_dictionaries({"role": ROLES, "content": CONTENTS}), max_size=12
-)
+ENTRIES = st.lists(st.fixed_dictionaries({"role": ROLES, "content": CONTENTS}), max_size=12)
 
 
 def letters_kept(old: list[Chat]) -> str:
