@@ -293,8 +293,10 @@ def counts_for(session: Session, policy: Policy) -> Counts:
     for entry in session.messages:
         record = entry.record
         before = chars // CHARS_PER_TOKEN
-        is_chat = isinstance(record, dict) and "content" in record
-        chars += content_chars(record) if is_chat else entry.chars
+        if isinstance(record, dict) and "content" in record:
+            chars += content_chars(record)
+        else:
+            chars += entry.chars
         shares.append(chars // CHARS_PER_TOKEN - before)
     return Counts("chars/4", shares, overhead=tools_tokens(session, "chars/4"))
 

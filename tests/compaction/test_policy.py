@@ -20,7 +20,7 @@ from compaction.policy import (
     preset,
     presets,
 )
-from compaction.policy_yaml import parse_number
+from compaction.yaml_values import parse_number
 from tests.compaction.planning_strategies import policies
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compaction.compacting import compact
 from compaction.marker import wrap_summary
 from compaction.messages import message
 from compaction.planning import Planner
@@ -20,6 +21,7 @@ from compaction.recipes import (
     content_chars,
     fit_context,
 )
+from compaction.summary.callables import FromCallable
 from tests.compaction.planning_strategies import counts_of, session_of
 
 Chat = dict[str, Any]
@@ -282,6 +284,46 @@ def test_fit_window_is_fit_context(entries: list[Chat], budget: int, grows: int)
     sizes = [count(entry) for entry in entries]
     recipe = fit_context(entries, budget, count, summarize)
     assert by_preset(policy, entries, sizes, summarize, count) == recipe
+
+
+def by_engine(policy: Policy, entries: list[Chat], sizes: list[int], summarize: Any) -> list[Chat]:
+    """The list a policy gives when the engine compacts with a function as the summarizer."""
+    messages = [message(entry["role"], entry["content"], record=entry) for entry in entries]
+    counts = counts_of(sizes, tokenizer="chars/4")
+    result = compact(Planner(session_of(messages), counts).plan(policy), FromCallable(summarize))
+    made = result.summary
+    summary = made and {"role": made.role, "content": made.content}
+    return [
+        summary if made and entry is made.message else entry.record  # type: ignore[misc]
+        for entry in result.messages
+    ]
+
+
+def quarter(entry: Chat) -> int:
+    return len(entry["content"]) // 4
+
+
+@given(ENTRIES, st.integers(0, 30), st.integers(1, 14))
+def test_the_engine_gives_the_lists_of_the_recipes(
+    entries: list[Chat], budget: int, keep: int
+) -> None:
+    sizes = [quarter(entry) for entry in entries]
+    region = preset("three-region").replace(budget=budget, keep_recent=keep)
+    assert by_engine(region, entries, sizes, letters_kept) == compact_history(
+        entries, letters_kept, quarter, budget, keep
+    )
+    window = preset("fit-window").replace(budget=budget)
+    assert by_engine(window, entries, sizes, letters_kept) == fit_context(
+        entries, budget, quarter, letters_kept
+    )
+    last = preset("keep-last").replace(budget=budget, keep_recent=keep)
+    assert by_engine(last, entries, shared_quarter(entries), letters_kept) == compact_session(
+        entries, letters_kept, budget, keep
+    )
+    data = preset("untrusted-data").replace(keep_recent=keep)
+    assert by_engine(data, entries, sizes, letters_kept) == compact_turns(
+        entries, letters_kept, {}, keep
+    )
 
 
 def shared_quarter(entries: list[Chat]) -> list[int]:
