@@ -17,7 +17,7 @@ from compaction.marker import neutralise, wrap_summary
 from compaction.messages import IsCancelled, Message, Session, message
 from compaction.planning import Plan
 from compaction.resulting import after_findings, validity_findings
-from compaction.secrets import mask
+from compaction.secrets import mask, masked_kinds
 from compaction.summary import Placeholder, Summarizer, SummaryRequest, summarizer_named
 from compaction.summary.earlier import covered, earlier_summary
 from compaction.summary.protocol import usable
@@ -27,6 +27,8 @@ from compaction.tokens import count_message, counter
 _LEAST = 8
 #: How far over its `max_tokens` a summary may be before it is worth a word.
 _SLACK = 1.1
+#: The plan's own finding about the size after compaction.
+_ESTIMATED = "over-after-compaction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +279,9 @@ def _with_summary(
     order, at = _order(plan)
     every = plan.session.messages
     messages = tuple(made.message if index < 0 else every[index] for index in order)
-    findings = _summary_findings(plan, made, masked.kinds, cut)
+    # The digest masks what it quotes by itself, so the marks are looked for, not the secrets.
+    secrets = masked.kinds if edited else masked_kinds(used)
+    findings = _summary_findings(plan, made, secrets, cut)
     account = account_of(_regions(plan), order, at)
     return _result(plan, messages, made, account, findings, order)
 
@@ -308,7 +312,8 @@ def _result(
         tokens_after=after,
         over_budget=over,
         findings=(
-            *plan.findings,
+            # What the plan could only estimate is known now.
+            *(finding for finding in plan.findings if finding.code != _ESTIMATED),
             *findings,
             *after_findings(plan, messages, order, after, made.tokens if made else 0, over),
         ),

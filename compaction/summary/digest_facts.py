@@ -37,8 +37,8 @@ _KIND_WEIGHT = {
 _SMALL_TALK = re.compile(
     r"(?:ok(?:ay)?|yes|yep|yeah|no|nope|sure|thanks?(?: you)?|go(?: on| ahead)?|continue"
     r"|proceed|next|done|great|perfect"
-    r"|please (?:continue|proceed|go on)|do it|y|n|hi|hello|hey|good|nice|cool|lgtm|好的?|是的?|继续"
-    r"|谢谢|はい|いいえ|続けて"
+    r"|please (?:continue|proceed|go on)|do it|y|n|hi|hello|hey|good|nice|cool|lgtm|好的?|是的?"
+    r"|继续|谢谢|はい|いいえ|続けて"
     r"|ありがとう(?:ございます)?|ja|nein|danke|weiter|oui|non|merci|sí|gracias|sigue)[.!。！, ]*\Z",
     re.IGNORECASE,
 )

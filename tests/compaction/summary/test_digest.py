@@ -176,8 +176,7 @@ def test_secrets_are_masked(request_for: Make) -> None:
         (
             "execute_bash",
             '{"command": "cargo test"}',
-            "test result: FAILED. 3 passed; 1 failed; 0 ignored\n"
-            "[The command completed with exit code 101.]",
+            "test result: FAILED. 3 passed; 1 failed\n[The command completed with exit code 101.]",
             "`cargo test` → exit 101: test result: FAILED. 3 passed; 1 failed",
         ),
         (
@@ -361,7 +360,8 @@ def test_a_summary_is_never_a_request(request_for: Make) -> None:
 def test_the_summary_of_another_tool_keeps_what_it_says_first(request_for: Make) -> None:
     theirs = (
         "This session is being continued from a previous conversation that ran out of context.\n"
-        "<analysis>scratch</analysis>\n<summary>\n1. Primary Request and Intent:\n   Move gate DEP-4821.\n"
+        "<analysis>scratch</analysis>\n<summary>\n"
+        "1. Primary Request and Intent:\n   Move gate DEP-4821.\n"
         "2. Key Technical Concepts:\n"
         + "".join(f"   - concept number {n}\n" for n in range(200))
         + "7. Pending Tasks:\n   - Paint lane 4\n</summary>\n"
