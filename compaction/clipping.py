@@ -23,7 +23,9 @@ _LEAST = 60
 _BEGINNING = 2 / 3
 _ATTEMPTS = 12
 #: Findings that no longer hold once clipping has made the list fit.
-_ABOUT_THE_BUDGET = frozenset({"over-after-compaction", "over-budget-after", "budget-unreachable"})
+_ABOUT_THE_BUDGET = frozenset(
+    {"over-budget", "over-after-compaction", "over-budget-after", "budget-unreachable"}
+)
 
 
 def clip_largest(result: Compacted) -> Compacted:

@@ -99,15 +99,18 @@ class Plan:
 
     @property
     def tokens_head(self) -> int:
+        """The head."""
         return self.counts.prefix[self.head_end]
 
     @property
     def tokens_summarized(self) -> int:
+        """What the summary replaces."""
         prefix = self.counts.prefix
         return prefix[self.cut] - prefix[self.head_end] - self.tokens_kept
 
     @property
     def tokens_recent(self) -> int:
+        """The recent messages."""
         return self.counts.prefix[self.n] - self.counts.prefix[self.cut]
 
     @property

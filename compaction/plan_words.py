@@ -70,14 +70,18 @@ def _largest(planner: Planner, sizes: Sizes) -> str:
     biggest = max(found, key=lambda index: tokens[index], default=None)
     if biggest is None or sizes.overhead >= max(tokens[biggest], sizes.summary):
         return f"the tool definitions alone take {sizes.overhead:,}" if sizes.overhead else ""
-    if sizes.summary > tokens[biggest]:
+    # Worth saying only where max_tokens is what bounds it.
+    if sizes.summary > tokens[biggest] and sizes.summary * 4 < sizes.summarized:
         return f"the summary alone may take {sizes.summary:,}; a lower max_tokens makes it smaller"
     role = planner.session.messages[biggest].role
     return f"message #{biggest} ({role}) alone takes {tokens[biggest]:,}"
 
 
 def unreachable(planner: Planner, least: Sizes, trigger: Trigger, budget: int) -> str:
-    """ "" or why no keep_recent brings the list under `budget`; `least` is the smallest list."""
+    """Why no keep_recent brings the list under `budget`, "" if one does.
+
+    `least` is the smallest list there can be.
+    """
     if not trigger.passed(least.after, budget):
         return ""
     largest = _largest(planner, least)
@@ -87,15 +91,18 @@ def unreachable(planner: Planner, least: Sizes, trigger: Trigger, budget: int) -
     )
 
 
-def over_after(planner: Planner, sizes: Sizes, trigger: Trigger, budget: int) -> str:
-    """ "" or that the compacted list is still over `budget`, and what is largest in it."""
+def over_after(
+    planner: Planner, sizes: Sizes, trigger: Trigger, budget: int, *, compacts: bool
+) -> str:
+    """That the list is still over `budget` as planned, and what is largest in it; "" if not."""
     if not trigger.passed(sizes.after, budget):
         return ""
     largest = _largest(planner, sizes)
-    return (
-        f"still about {sizes.after - budget:,} tokens over the budget of {budget:,} after "
-        f"compaction ({_parts(sizes)})" + (f"; {largest}" if largest else "")
-    )
+    past = sizes.after - budget
+    how = f"still about {past:,} tokens over the budget of {budget:,} after compaction"
+    if not compacts:
+        how = f"nothing is compacted, and the list is {past:,} tokens over the budget of {budget:,}"
+    return f"{how} ({_parts(sizes)})" + (f"; {largest}" if largest else "")
 
 
 def nothing_old(planner: Planner, policy: Policy, sizes: Sizes, wanted: int) -> str:
@@ -179,9 +186,11 @@ def plan_findings(
         found.append(
             Finding(
                 "warning",
-                "over-after-compaction",
+                "over-after-compaction" if compacts else "over-budget",
                 _sentence(over_after),
-                remedy=_CLIPS if clips else "Lower keep_recent or raise the budget.",
+                remedy=_CLIPS
+                if clips
+                else "Lower keep_recent, raise the budget, or set fit to clip-largest.",
             )
         )
     past = [pin for pin in policy.head.pins if pin >= planner.groups.n]

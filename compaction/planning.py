@@ -140,9 +140,7 @@ class Planner:
         else:
             why_not = self._why_not(outline, kept, members, sizes)
         compacts = not why_not
-        impossible = (
-            unreachable(self, outline.sizes(outline.latest), trigger, budget) if over else ""
-        )
+        impossible = unreachable(self, outline.least(), trigger, budget) if over else ""
         effective_cut = cut if compacts else outline.head_end
         return Plan(
             session=self.session,
@@ -173,9 +171,15 @@ class Planner:
                 head_end=outline.head_end,
                 cut=cut,
                 unreachable=impossible,
-                over_after=over_after(self, sizes, trigger, budget)
-                if compacts and over and not outline.gives_way(cut)
-                else "",
+                over_after=""
+                if not over or (compacts and outline.gives_way(cut))
+                else over_after(
+                    self,
+                    sizes if compacts else outline.sizes(outline.head_end),
+                    trigger,
+                    budget,
+                    compacts=compacts,
+                ),
             ),
             planner=self,
         )
@@ -254,6 +258,11 @@ class _Outline:
         summary = 0 if unit == "fit" and fit == "shrink-recent" else sizes.summary
         after = sizes.fixed + sizes.recent + summary
         return not self.policy.trigger.passed(after, self.budget)
+
+    def least(self) -> Sizes:
+        """The smallest list: at the latest cut, or as it is where a summary saves nothing."""
+        sizes = self.sizes(self.latest)
+        return sizes if sizes.summarized > sizes.summary else self.sizes(self.head_end)
 
     def gives_way(self, cut: int) -> bool:
         """Whether the recent part still shrinks when the real summary is too large."""

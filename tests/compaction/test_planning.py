@@ -207,6 +207,20 @@ def test_a_recent_part_that_is_too_large_names_its_largest_message() -> None:
     )
 
 
+def test_a_list_that_stays_over_as_it_is_names_its_largest_message() -> None:
+    plan = plan_of(AGENT, Policy(budget=500, keep_recent=50, summary=SHORT))
+    assert not plan.compacts
+    (finding,) = plan.findings
+    assert finding.code == "over-budget"
+    assert finding.text.endswith("(head 40, recent 1,130); message #8 (tool) alone takes 500.")
+
+
+def test_the_smallest_list_is_the_one_that_is_where_a_summary_saves_nothing() -> None:
+    entries = [(system(), 7), (user(), 6), (assistant(), 6), (user(), 6), (assistant(), 6)]
+    plan = plan_of(entries, Policy(budget=20, keep_recent=2))
+    assert "at least 31 tokens stay (head 7, recent 24)" in plan.unreachable
+
+
 def test_shrink_recent_moves_the_cut_until_the_list_fits() -> None:
     policy = Policy(budget=500, keep_recent=6, fit="shrink-recent", summary=SHORT)
     plan = plan_of(AGENT, policy)
