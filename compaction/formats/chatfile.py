@@ -191,9 +191,7 @@ class _Reading:
     def _choose(self, found: list[_Found]) -> _Found:
         """One of several conversations: the one asked for, the last of a growing log, the first."""
         if not found:
-            raise SessionError(
-                f"{where(self._file.source)} holds no {self._shape.format} messages."
-            )
+            raise self._nothing()
         asked = self._options.conversation
         if len(found) == 1 and asked is None:
             return found[0]
@@ -237,9 +235,7 @@ class _Reading:
         """One message a line (or a single message)."""
         roots = self._file.roots
         if not any(self._shape.is_message(root.value) for root in roots):
-            raise SessionError(
-                f"{where(self._file.source)} holds no {self._shape.format} messages."
-            )
+            raise self._nothing()
         spans = tuple(self._file.span(root) for root in roots)
         others = frozenset(
             i for i, root in enumerate(roots) if not self._shape.is_message(root.value)

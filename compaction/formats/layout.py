@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compaction.findings import Finding
 from compaction.formats import exact
@@ -272,9 +272,9 @@ def lay_out_json(value: object, listing: Listing, data: bytes) -> bytes:
         return exact.dump_bytes(value, style)
     first = listing.elements[0]
     raw = data[first.start : min(first.end, first.start + 65536)]
-    style = style_of(raw)
+    style = replace(style_of(raw), ascii=data.isascii() and b"\\u" in data)
     if listing.lines or not style.indent:
-        return exact.dump_bytes(value, exact.Style("", style.comma, style.colon, style.ascii))
+        return exact.dump_bytes(value, replace(style, indent=""))
     lead = data[listing.open : first.start]
     margin = lead[lead.rfind(b"\n") + 1 :]
     text = exact.dump_bytes(value, style)
