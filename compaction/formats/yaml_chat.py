@@ -7,6 +7,7 @@ is spelled anew with the same values.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -83,7 +84,7 @@ class YamlChat:
             layout,
             start=0,
             end=session.source.size,
-            listings=tuple(_with_gap(listing, file) for listing in layout.listings),
+            listings=tuple(_with_gap(one, file) for one in layout.listings if _in_order(one)),
         )
         return replace(session, document=Place(layout, value, dialect))
 
@@ -146,6 +147,11 @@ def _dialect(value: object) -> Dialect | None:
     if anthropic_messages.holds_anthropic(value):
         return "anthropic"
     return "openai-chat" if openai_chat.holds_chat(value) else None
+
+
+def _in_order(listing: Listing) -> bool:
+    # An alias has the place of its anchor: such a list cannot be cut along its elements.
+    return all(a.end <= b.start for a, b in itertools.pairwise(listing.elements))
 
 
 def _with_gap(listing: Listing, file: YamlFile) -> Listing:

@@ -221,7 +221,7 @@ class _Walk:
         end = given.end_mark.index
         if isinstance(given.value, list) and not given.flow_style:
             end = start + len(self._text[start:end].rstrip())
-        if given.flow_style and isinstance(given.value, list):
+        if isinstance(given.value, list) and given.flow_style:
             self.flow.add(start)
         if isinstance(value, dict) and isinstance(given.value, list):
             return Node(start, end, value, members=tuple(self._members(given, value, depth)))

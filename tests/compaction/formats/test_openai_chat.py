@@ -164,7 +164,10 @@ def test_no_content_is_dropped_and_none_crashes(record: dict[str, Any], parts: o
 
 
 def test_a_picture_has_its_size_and_never_its_text() -> None:
-    png = "iVBORw0KGgoAAAANSUhEUgAAAAQAAAADCAYAAAC09K7GAAAADklEQVR4nGNgGAWkAwABNgABxYufBwAAAABJRU5ErkJggg=="
+    png = (
+        "iVBORw0KGgoAAAANSUhEUgAAAAQAAAADCAYAAAC09K7GAAAADklEQVR4nGNgGAWk"
+        "AwABNgABxYufBwAAAABJRU5ErkJggg=="
+    )
     url = {"url": f"data:image/png;base64,{png}", "detail": "low"}
     session = read(
         CHAT, doc({"role": "user", "content": [{"type": "image_url", "image_url": url}]})
@@ -275,7 +278,7 @@ def test_of_a_growing_log_the_last_request_is_read() -> None:
 
 
 def test_an_array_of_conversations_changes_only_the_one_that_was_read() -> None:
-    runs = [
+    runs: list[dict[str, Any]] = [
         {"task_id": i, "traj": [USER, {"role": "assistant", "content": f"é {i}"}]} for i in (7, 8)
     ]
     session = read(CHAT, json.dumps(runs, ensure_ascii=False), conversation="8")
