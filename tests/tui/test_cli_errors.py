@@ -41,6 +41,7 @@ def one_sentence(text: str) -> str:
         ("database.db", b"SQLite format 3\x00" + bytes(100)),
         ("archive.zip", b"PK\x03\x04" + bytes(60)),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_files_that_hold_no_session_are_2(
     cli: Cli, tmp_path: Path, command: str, name: str, content: bytes
