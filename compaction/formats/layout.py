@@ -156,6 +156,7 @@ class _Writer:
         self._repair = repair
         self._source = session.source
         self._lay_out = lay_out
+        self._json = lay_out is lay_out_json
         self.found: list[Finding] = []
         self._place: dict[int, tuple[int, int]] = {}
         for number, listing in enumerate(layout.listings):
@@ -212,7 +213,7 @@ class _Writer:
 
     def _mended(self, message: Message, span: Span, number: int) -> bytes | None:
         raw = self._data[span.start : span.end]
-        if (b"NaN" in raw or b"Infinity" in raw) and not exact.is_valid(raw):
+        if self._json and (b"NaN" in raw or b"Infinity" in raw) and not exact.is_valid(raw):
             value, constants = exact.loads_telling(raw)
             self.found.append(_nulls(constants, number))
             return exact.dump_bytes(value, style_of(raw))
