@@ -8,7 +8,7 @@ from typing import Any
 from compaction.findings import Finding
 from compaction.formats import chatfile
 from compaction.formats.base import Dialect, ReadOptions, Sample, Written
-from compaction.formats.chatfile import Shape
+from compaction.formats.chatshape import Shape
 from compaction.formats.converting import as_responses, whole
 from compaction.formats.dialects import anthropic_like
 from compaction.formats.dialects.ids import Ids

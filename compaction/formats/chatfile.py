@@ -5,116 +5,31 @@ A `Shape` says where a dialect keeps its messages, system prompt and answer; the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
-from compaction.errors import Cancelled, SessionError
+from compaction.errors import Cancelled
 from compaction.findings import Finding
 from compaction.formats import exact
 from compaction.formats.base import ReadOptions
-from compaction.formats.documents import where
+from compaction.formats.chatshape import File, Shape
+from compaction.formats.conversations import Finder, Found, nothing
+from compaction.formats.dialects.blocks import parse_content
 from compaction.formats.jsonspans import Member, Node
 from compaction.formats.layout import Layout, Listing, Slot
-from compaction.formats.sketching import Parse, sketch, usage_of
+from compaction.formats.sketching import sketch, usage_of
 from compaction.messages import (
-    Body,
-    Conversation,
     Message,
-    Part,
     Progress,
     RecordedCompaction,
     Session,
-    Source,
     Span,
     Tools,
 )
 
-Path = tuple[str | int, ...]
-
 #: How often reading says how far it is, in messages.
 _EVERY = 2000
-
-
-class File(Protocol):
-    """An opened file: JSON or YAML, as nodes over its text."""
-
-    @property
-    def source(self) -> Source: ...
-    @property
-    def roots(self) -> tuple[Node, ...]: ...
-    @property
-    def lines(self) -> bool: ...
-    @property
-    def problems(self) -> tuple[Finding, ...]: ...
-    def span(self, node: Node) -> Span: ...
-    def cut(self, inside: Node, member: Member) -> tuple[int, int]: ...
-    def inside(self, node: Node) -> tuple[int, int]:
-        """The bytes between the brackets of an array."""
-        ...
-
-    def deeper(self, node: Node) -> Node:
-        """An element of an array, looked into."""
-        ...
-
-    def body(self, node: Node, span: Span, parse: Parse) -> Body: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """Where a dialect keeps what: paths from the root of a document (or a line).
-
-    `answers` lead to one message, or to a list of items, that came back. `instructions` is the
-    key of the system prompt beside the list. `live_from` gives the index of the first message in
-    the window, and of the first behind a compaction.
-    """
-
-    format: str
-    lists: tuple[Path, ...]
-    answers: tuple[Path, ...]
-    parse: Callable[[Mapping[str, Any]], tuple[Part, ...]]
-    role: Callable[[Mapping[str, Any], Sequence[Part]], str]
-    is_message: Callable[[object], bool]
-    instructions: str = ""
-    single: bool = False
-    live_from: Callable[[Sequence[object]], int] = lambda _: 0
-    summary: Callable[[Mapping[str, Any]], str] = lambda _: ""
-    bound: Callable[[Mapping[str, Any]], bool] = lambda _: False
-    look: Callable[[Mapping[str, Any]], Iterator[Finding]] = lambda _: iter(())
-    plain: Callable[[Sequence[object], Mapping[str, Any]], bool] = lambda _a, _b: False
-
-    @property
-    def structural(self) -> frozenset[str]:
-        """The keys on any of the paths."""
-        return frozenset(
-            step for path in self.lists + self.answers for step in path if isinstance(step, str)
-        )
-
-
-@dataclass(slots=True)
-class _Found:
-    """One conversation in the file: its object, its list, and what stands around it."""
-
-    root: Node
-    holder: Node
-    listing: Node | None = None
-    answer: Node | None = None
-    answer_cut: tuple[int, int] | None = None
-    response: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def values(self) -> list[object]:
-        """All that may be messages, as values."""
-        held: list[object] = []
-        if self.listing is not None:
-            held += (
-                [i.value for i in self.listing.items]
-                if self.listing.items is not None
-                else [self.listing.value]
-            )
-        if self.answer is not None:
-            held += [i.value for i in self.answer.items or (self.answer,)]
-        return held
 
 
 def read(file: File, options: ReadOptions, shape: Shape) -> Session:
@@ -128,103 +43,25 @@ class _Reading:
         self._options = options
         self._shape = shape
         self._problems = list(file.problems)
-        self._conversations: tuple[Conversation, ...] = ()
+        self._finder = Finder(file, shape, options.conversation)
 
     def session(self) -> Session:
         file, shape = self._file, self._shape
         if file.lines:
-            found = [f for root in file.roots if (f := self._locate(root))]
+            found = [f for root in file.roots if (f := self._finder.locate(root))]
             if len(found) * 2 < len([r for r in file.roots if isinstance(r.value, dict)]):
                 return self._message_lines()
-            return self._build(self._choose(found))
+            return self._build(self._finder.choose(found))
         root = file.roots[0]
         if isinstance(root.value, list):
             if any(shape.is_message(item.value) for item in root.items or ()):
-                return self._build(_Found(root, root, root))
-            found = [f for item in root.items or () if (f := self._locate(item))]
-            return self._build(self._choose(found))
-        here = self._locate(root)
+                return self._build(Found(root, root, root))
+            found = [f for item in root.items or () if (f := self._finder.locate(item))]
+            return self._build(self._finder.choose(found))
+        here = self._finder.locate(root)
         if here is None and shape.is_message(root.value):
             return self._message_lines()
-        return self._build(self._choose([here] if here else []))
-
-    # ------------------------------------------------------------------------------- finding
-
-    def _locate(self, root: Node) -> _Found | None:
-        """The list of messages in an object, and what came back for it."""
-        if not isinstance(root.value, dict):
-            return None
-        if root.members is None:
-            root = self._file.deeper(root)
-        found: _Found | None = None
-        for path in self._shape.lists:
-            node = root.get(*path)
-            if node is not None and self._is_list(node):
-                holder = root.get(*path[:-1])
-                found = _Found(root, holder or root, node)
-                break
-        for path in self._shape.answers:
-            node = root.get(*path)
-            if node is None or not self._is_answer(node):
-                continue
-            found = found or _Found(root, root)
-            found.answer = node
-            outer = root.get(path[0]) if len(path) > 1 else root
-            found.response = outer.value if outer and isinstance(outer.value, dict) else {}
-            member = root.member(str(path[0]))
-            found.answer_cut = self._file.cut(root, member) if member else None
-            break
-        return found
-
-    def _is_list(self, node: Node) -> bool:
-        if isinstance(node.value, str):
-            return self._shape.single
-        return node.items is not None and (
-            not node.items or any(self._shape.is_message(item.value) for item in node.items)
-        )
-
-    def _is_answer(self, node: Node) -> bool:
-        if node.items is not None:
-            return any(self._shape.is_message(item.value) for item in node.items)
-        return self._shape.is_message(node.value)
-
-    def _choose(self, found: list[_Found]) -> _Found:
-        """One of several conversations: the one asked for, the last of a growing log, the first."""
-        if not found:
-            raise self._nothing()
-        asked = self._options.conversation
-        if len(found) == 1 and asked is None:
-            return found[0]
-        self._conversations = tuple(_conversations(found, self._shape))
-        if asked is not None:
-            for number, conversation in enumerate(self._conversations, 1):
-                if asked in (conversation.id, str(number)):
-                    return found[number - 1]
-            raise SessionError(
-                f"{where(self._file.source)} has no conversation {asked!r}: "
-                f"it has {len(found):,}, numbered from 1."
-            )
-        first, last = found[0].values, found[-1].values
-        growing = len(last) > len(first) and last[: max(1, len(first) - 1)] == first[:-1]
-        if growing and len(first) > 1:
-            self._tell(
-                "info",
-                "growing-log",
-                f"The file logs {len(found):,} requests of one conversation; the last is shown.",
-            )
-            return found[-1]
-        self._tell(
-            "warning",
-            "several-conversations",
-            f"The file holds {len(found):,} conversations; the first is shown, the others stay "
-            "as they are.",
-        )
-        return found[0]
-
-    def _nothing(self) -> SessionError:
-        return SessionError(
-            f"{where(self._file.source)} holds no messages of the format {self._shape.format}."
-        )
+        return self._build(self._finder.choose([here] if here else []))
 
     def _tell(self, level: Any, code: str, text: str, **more: Any) -> None:
         self._problems.append(Finding(level, code, text, **more))
@@ -235,7 +72,7 @@ class _Reading:
         """One message a line (or a single message)."""
         roots = self._file.roots
         if not any(self._shape.is_message(root.value) for root in roots):
-            raise self._nothing()
+            raise nothing(self._file, self._shape)
         spans = tuple(self._file.span(root) for root in roots)
         others = frozenset(
             i for i, root in enumerate(roots) if not self._shape.is_message(root.value)
@@ -251,7 +88,7 @@ class _Reading:
         self._others(len(others))
         return self._finish([], entries, layout, {}, {})
 
-    def _build(self, found: _Found) -> Session:
+    def _build(self, found: Found) -> Session:
         file, shape = self._file, self._shape
         fronts: list[tuple[Message, Slot]] = []
         slots: list[Slot] = []
@@ -280,15 +117,13 @@ class _Reading:
             [message for message, _ in fronts], entries, layout, {**outer, **holder}, found.response
         )
 
-    def _partly(self, found: _Found) -> bool:
+    def _partly(self, found: Found) -> bool:
         return self._file.lines or found.root is not self._file.roots[0]
 
     def _instructions(self, holder: Node, member: Member) -> tuple[Message, Slot] | None:
         node = member.node
         if not isinstance(node.value, (str, list)) or not node.value:
             return None
-        from compaction.formats.dialects.blocks import parse_content
-
         span = self._file.span(node)
         parts = parse_content(node.value)
         body = self._file.body(node, span, parse_content)
@@ -374,10 +209,10 @@ class _Reading:
             history=options.history,
             tools=self._tools(holder),
             window=_window(holder),
-            problems=tuple(self._problems),
+            problems=(*self._problems, *self._finder.problems),
             left_out=left_out,
             compactions=compactions,
-            conversations=self._conversations,
+            conversations=self._finder.conversations,
             document=replace(layout, order=tuple(one.spans[0].start for one in messages)),
         )
 
@@ -391,8 +226,6 @@ class _Reading:
         shape, value = self._shape, node.value
         if not isinstance(value, Mapping):
             # A plain string where a message is expected is what a user said.
-            from compaction.formats.dialects.blocks import parse_content
-
             body = self._file.body(node, span, parse_content)
             return sketch(parse_content(value), role="user", body=body, span=span, pointer=pointer)
         parts = shape.parse(value)
@@ -447,31 +280,3 @@ def _string(value: object) -> str:
 def _window(holder: Mapping[str, Any]) -> int | None:
     stated = holder.get("context_window")
     return stated if isinstance(stated, int) and not isinstance(stated, bool) else None
-
-
-def _conversations(found: Sequence[_Found], shape: Shape) -> Iterator[Conversation]:
-    seen: set[str] = set()
-    for number, one in enumerate(found, 1):
-        record = one.root.value
-        stated = next(
-            (record[key] for key in ("id", "conversation_id", "task_id") if key in record), None
-        )
-        name = str(stated) if isinstance(stated, (str, int)) else str(number)
-        if name in seen:
-            name = str(number)
-        seen.add(name)
-        values = one.values
-        yield Conversation(name, _title(values, shape), len(values))
-
-
-def _title(values: Sequence[object], shape: Shape) -> str:
-    from compaction.messages import preview_of
-
-    for value in values:
-        if isinstance(value, str):
-            return value[:80]
-        if isinstance(value, Mapping):
-            parts = shape.parse(value)
-            if shape.role(value, parts) == "user":
-                return preview_of(parts)[:80]
-    return ""

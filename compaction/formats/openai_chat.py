@@ -7,7 +7,7 @@ from typing import Any
 
 from compaction.formats import chatfile
 from compaction.formats.base import Dialect, ReadOptions, Sample, Written
-from compaction.formats.chatfile import Shape
+from compaction.formats.chatshape import Shape
 from compaction.formats.converting import as_responses, spelled_role, whole
 from compaction.formats.dialects import openai_like
 from compaction.formats.dialects.ids import Ids

@@ -23,7 +23,7 @@ from compaction.formats import (
     openai_responses,
 )
 from compaction.formats.base import Dialect, ReadOptions, Sample, Written
-from compaction.formats.chatfile import Path, Shape
+from compaction.formats.chatshape import Path, Shape
 from compaction.formats.converting import spelled_role
 from compaction.formats.dialects import anthropic_like, openai_like, responses_like
 from compaction.formats.dialects.ids import Ids

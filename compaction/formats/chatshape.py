@@ -1,0 +1,69 @@
+"""Where a dialect keeps its messages, and what an opened file must be able to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from compaction.findings import Finding
+from compaction.formats.jsonspans import Member, Node
+from compaction.formats.sketching import Parse
+from compaction.messages import Body, Part, Source, Span
+
+Path = tuple[str | int, ...]
+
+
+class File(Protocol):
+    """An opened file: JSON or YAML, as nodes over its text."""
+
+    @property
+    def source(self) -> Source: ...
+    @property
+    def roots(self) -> tuple[Node, ...]: ...
+    @property
+    def lines(self) -> bool: ...
+    @property
+    def problems(self) -> tuple[Finding, ...]: ...
+    def span(self, node: Node) -> Span: ...
+    def cut(self, inside: Node, member: Member) -> tuple[int, int]: ...
+    def inside(self, node: Node) -> tuple[int, int]:
+        """The bytes between the brackets of an array."""
+        ...
+
+    def deeper(self, node: Node) -> Node:
+        """An element of an array, looked into."""
+        ...
+
+    def body(self, node: Node, span: Span, parse: Parse) -> Body: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Where a dialect keeps what: paths from the root of a document (or a line).
+
+    `answers` lead to one message, or to a list of items, that came back. `instructions` is the
+    key of the system prompt beside the list. `live_from` gives the index of the first message in
+    the window, and of the first behind a compaction.
+    """
+
+    format: str
+    lists: tuple[Path, ...]
+    answers: tuple[Path, ...]
+    parse: Callable[[Mapping[str, Any]], tuple[Part, ...]]
+    role: Callable[[Mapping[str, Any], Sequence[Part]], str]
+    is_message: Callable[[object], bool]
+    instructions: str = ""
+    single: bool = False
+    live_from: Callable[[Sequence[object]], int] = lambda _: 0
+    summary: Callable[[Mapping[str, Any]], str] = lambda _: ""
+    bound: Callable[[Mapping[str, Any]], bool] = lambda _: False
+    look: Callable[[Mapping[str, Any]], Iterator[Finding]] = lambda _: iter(())
+    plain: Callable[[Sequence[object], Mapping[str, Any]], bool] = lambda _a, _b: False
+
+    @property
+    def structural(self) -> frozenset[str]:
+        """The keys on any of the paths."""
+        return frozenset(
+            step for path in self.lists + self.answers for step in path if isinstance(step, str)
+        )

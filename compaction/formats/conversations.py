@@ -1,0 +1,156 @@
+"""The conversations in a file: where each stands, and which of several is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from compaction.errors import SessionError
+from compaction.findings import Finding
+from compaction.formats.chatshape import File, Shape
+from compaction.formats.documents import where
+from compaction.formats.jsonspans import Node
+from compaction.messages import Conversation, preview_of
+
+
+@dataclass(slots=True)
+class Found:
+    """One conversation in the file: its object, its list, and what stands around it."""
+
+    root: Node
+    holder: Node
+    listing: Node | None = None
+    answer: Node | None = None
+    answer_cut: tuple[int, int] | None = None
+    response: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def values(self) -> list[object]:
+        """All that may be messages, as values."""
+        held: list[object] = []
+        if self.listing is not None:
+            held += (
+                [i.value for i in self.listing.items]
+                if self.listing.items is not None
+                else [self.listing.value]
+            )
+        if self.answer is not None:
+            held += [i.value for i in self.answer.items or (self.answer,)]
+        return held
+
+
+class Finder:
+    """Finds conversations in `file`; `problems` and `conversations` tell about the choice."""
+
+    def __init__(self, file: File, shape: Shape, asked: str | None) -> None:
+        self._file = file
+        self._shape = shape
+        self._asked = asked
+        self.problems: list[Finding] = []
+        self.conversations: tuple[Conversation, ...] = ()
+
+    def locate(self, root: Node) -> Found | None:
+        """The list of messages in an object, and what came back for it."""
+        if not isinstance(root.value, dict):
+            return None
+        if root.members is None:
+            root = self._file.deeper(root)
+        found: Found | None = None
+        for path in self._shape.lists:
+            node = root.get(*path)
+            if node is not None and self._is_list(node):
+                holder = root.get(*path[:-1])
+                found = Found(root, holder or root, node)
+                break
+        for path in self._shape.answers:
+            node = root.get(*path)
+            if node is None or not self._is_answer(node):
+                continue
+            found = found or Found(root, root)
+            found.answer = node
+            outer = root.get(path[0]) if len(path) > 1 else root
+            found.response = outer.value if outer and isinstance(outer.value, dict) else {}
+            member = root.member(str(path[0]))
+            found.answer_cut = self._file.cut(root, member) if member else None
+            break
+        return found
+
+    def _is_list(self, node: Node) -> bool:
+        if isinstance(node.value, str):
+            return self._shape.single
+        return node.items is not None and (
+            not node.items or any(self._shape.is_message(item.value) for item in node.items)
+        )
+
+    def _is_answer(self, node: Node) -> bool:
+        if node.items is not None:
+            return any(self._shape.is_message(item.value) for item in node.items)
+        return self._shape.is_message(node.value)
+
+    def choose(self, found: list[Found]) -> Found:
+        """One of several conversations: the one asked for, the last of a growing log, the first."""
+        if not found:
+            raise nothing(self._file, self._shape)
+        asked = self._asked
+        if len(found) == 1 and asked is None:
+            return found[0]
+        self.conversations = tuple(_conversations(found, self._shape))
+        if asked is not None:
+            for number, conversation in enumerate(self.conversations, 1):
+                if asked in (conversation.id, str(number)):
+                    return found[number - 1]
+            raise SessionError(
+                f"{where(self._file.source)} has no conversation {asked!r}: "
+                f"it has {len(found):,}, numbered from 1."
+            )
+        first, last = found[0].values, found[-1].values
+        growing = len(last) > len(first) and last[: max(1, len(first) - 1)] == first[:-1]
+        if growing and len(first) > 1:
+            self._tell(
+                "info",
+                "growing-log",
+                f"The file logs {len(found):,} requests of one conversation; the last is shown.",
+            )
+            return found[-1]
+        self._tell(
+            "warning",
+            "several-conversations",
+            f"The file holds {len(found):,} conversations; the first is shown, the others stay "
+            "as they are.",
+        )
+        return found[0]
+
+    def _tell(self, level: Literal["warning", "info"], code: str, text: str) -> None:
+        self.problems.append(Finding(level, code, text))
+
+
+def nothing(file: File, shape: Shape) -> SessionError:
+    """The error for a file in which no message is."""
+    return SessionError(f"{where(file.source)} holds no messages of the format {shape.format}.")
+
+
+def _conversations(found: Sequence[Found], shape: Shape) -> Iterator[Conversation]:
+    seen: set[str] = set()
+    for number, one in enumerate(found, 1):
+        record = one.root.value
+        stated = next(
+            (record[key] for key in ("id", "conversation_id", "task_id") if key in record), None
+        )
+        name = str(stated) if isinstance(stated, (str, int)) else str(number)
+        if name in seen:
+            name = str(number)
+        seen.add(name)
+        values = one.values
+        yield Conversation(name, _title(values, shape), len(values))
+
+
+def _title(values: Sequence[object], shape: Shape) -> str:
+    for value in values:
+        if isinstance(value, str):
+            return value[:80]
+        if isinstance(value, Mapping):
+            parts = shape.parse(value)
+            if shape.role(value, parts) == "user":
+                return preview_of(parts)[:80]
+    return ""
