@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from compaction.messages import Media, Message, Text, ToolCall, ToolResult
@@ -98,10 +99,14 @@ _SPACED = re.compile(
 _STRIP = "()[]{}<>\"'`,;:!?“”‘’„«»*…。，、；：！？「」『』（）【】《》|"
 _CHUNK = 8192
 _LONG_TOKEN = 65536
+_WORD_CHARS = 160
 
 # Words that look like a relative path or an identifier and are neither.
 _NOT_PATHS = re.compile(
     r"(?:and/or|n/a|w/o?|i/o|tcp/ip|ci/cd|24/7|he/she|s/he|yes/no|true/false|on/off)\Z", re.I
+)
+_SYSTEM_PATHS = re.compile(
+    r"/(?:usr/)?(?:local/)?s?bin(?:/[\w.+-]+)?\Z|/dev/(?:null|stdout|stderr|stdin|tty|zero|fd/\d)\Z"
 )
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[A-Za-z]")
@@ -141,7 +146,9 @@ def _scan(text: str, prose: bool) -> Iterator[Value]:
             if token in tokens or token.isalpha():
                 continue
             tokens.add(token)
-            found += _of_token(token)
+            found += (
+                _of_word(token, prose) if len(token) <= _WORD_CHARS else _of_token(token, prose)
+            )
         if prose:
             found += _of_prose(chunk)
             found += (Value(match[0].strip(), "number") for match in _NUMBER.finditer(chunk))
@@ -198,7 +205,13 @@ def _token_end(text: str, at: int) -> int:
     return min(at + _LONG_TOKEN, len(text))
 
 
-def _of_token(token: str) -> Iterator[Value]:
+@lru_cache(maxsize=1 << 16)
+def _of_word(token: str, prose: bool) -> tuple[Value, ...]:
+    """The values in a short token; the same ones come again in message after message."""
+    return tuple(_of_token(token, prose))
+
+
+def _of_token(token: str, prose: bool) -> Iterator[Value]:
     stripped = token.strip(_STRIP)
     bracketed = token.startswith("[") and ":" in token
     if (not stripped or stripped.isalpha()) and not bracketed:
@@ -208,6 +221,8 @@ def _of_token(token: str) -> Iterator[Value]:
     for match in _TOKEN.finditer(token):
         form = match.lastgroup or ""
         value = _trim(match[0], form)
+        if form == "time" and not prose:
+            continue
         if value and _telling(value, form):
             yield Value(value, _KIND_OF[form])
 
@@ -230,7 +245,8 @@ def _telling(value: str, form: str) -> bool:
         case "opaque":
             return _is_id(value)
         case "rooted":
-            return value.count("/") > 1 or "." in value.strip("./~")
+            many = value.count("/") > 1 or "." in value.strip("./~")
+            return many and not _SYSTEM_PATHS.match(value)
         case "relative":
             if _NOT_PATHS.match(value):
                 return False

@@ -22,8 +22,14 @@ _VALUES_HELD = 40_000
 _OWN_WORDS = 1500
 #: A request shorter than this says little without the ones around it.
 _SHORT = 24
+#: The least score of a value that a person or the assistant named, or a call was made with.
+_NAMED = 0.75
+#: How many values that only tools named are listed at most.
+_TOOL_VALUES = 40
 #: In a longer conversation a bare "yes" is not worth a line, whatever came of it.
 _MANY_TURNS = 30
+#: In a short one the replies to the first and the last request are told before anything else.
+_FEW_TURNS = 12
 
 _GROUP_OF = {
     "url": "URLs", "path": "Paths", "id": "Ids", "address": "Addresses", "date": "Dates",
@@ -67,6 +73,18 @@ _OPENING = re.compile(
     r"|待办|尚未|还需|未解决|未完了|残り|今後",
     re.IGNORECASE,
 )
+# One of these stands, in small letters, in everything that the two patterns above match.
+_CUES = (
+    "deci", "use ", "go with", "going with", "keep", "switch", "chosen", "implement it", "instead",
+    "rather", "cause", "problem", "issue", "bug", "fix", "turns out", "opted", "chose", "agreed",
+    "conclusion", "reason", "this means", "finding", "insight", "entschied", "statt", "ursache",
+    "décid", "plutôt", "en lugar", "决定", "采用", "改用", "原因", "问题在于", "決", "採用",
+    "ことにし", "next step", "still", "remaining", "todo", "to-do", "to do", "not yet", "pending",
+    "follow", "blocked", "unresolved", "open question", "need", "waiting", "noch offen",
+    "offene frage", "reste à", "queda", "pendiente", "待办", "尚未", "还需", "未解决", "未完了",
+    "残り", "今後",
+)  # fmt: skip
+
 # What is about to be done is neither decided nor open: the tool calls that follow say more.
 _ANNOUNCED = re.compile(
     r"(?:now,? )?(?:let me|let['’]s|I['’]ll (?:now|start|check|look|read|help|continue)|I need"
@@ -200,6 +218,12 @@ def _assistant(facts: Facts, text: str, media: list[str], at: int) -> None:
     prose = text[:_PROSE_WINDOW]
     _values(facts, prose, 2.0, prose=True)
     facts.last_question = ""
+    lowered = prose.lower()
+    if "?" in prose or "？" in prose or any(cue in lowered for cue in _CUES):
+        _sentences(facts, prose, at)
+
+
+def _sentences(facts: Facts, prose: str, at: int) -> None:
     for sentence in sentences(_FENCED.sub("\n", prose)):
         if len(sentence) < 12 or sentence[0] in "#|":
             continue
@@ -277,41 +301,64 @@ def entries_of(facts: Facts, request: SummaryRequest) -> Layout:
         text = f"asked the user: {quoted(facts.last_question, 300, one_line=True)}"
         layout.add("Open", Entry((text,), 6.5, facts.messages))
     facts.work.lay_out(layout, facts.messages)
-    for place, (text, (kind, score)) in enumerate(facts.found.items()):
-        if not mask(text).kinds and "·" not in text and "\n" not in text:
-            layout.add("Values", Entry((text,), score * 0.9, place, _GROUP_OF[kind]))
+    for place, (text, kind, score) in enumerate(_worth_listing(facts.found)):
+        layout.add("Values", Entry((text,), score * 0.9, place, _GROUP_OF[kind]))
     _lay_last(facts, layout, request, room)
     return layout
 
 
+def _worth_listing(found: dict[str, tuple[str, float]]) -> Iterator[tuple[str, str, float]]:
+    """The values for a list: those nobody but a tool named are many, so only the best of them."""
+    told = sorted((score for _, score in found.values() if score < _NAMED), reverse=True)
+    least = told[_TOOL_VALUES] if len(told) > _TOOL_VALUES else 0.0
+    for text, (kind, score) in found.items():
+        if score >= least and "·" not in text and "\n" not in text and not mask(text).kinds:
+            yield text, kind, score
+
+
 def _lay_asked(facts: Facts, layout: Layout, room: int) -> None:
     turns = facts.turns
-    small = 0
     # The characters each request may take, so that many are told briefly and few at length.
     each = max(110, int(room * SECTIONS["Asked"]) // max(1, len(turns)))
+    final = len(turns) - 1
     answered = _answers_last(facts)
+    scored: list[tuple[float, int]] = []
     for place, turn in enumerate(turns):
-        last = place == len(turns) - 1
-        reply = "" if last and answered else turn.reply
-        edge = place == 0 or last
-        limit = max(80, min(900 if place == 0 else 500 if edge else each, room // 3))
-        told = _told(reply, 280 if edge else min(280, each // 2)) if edge or each > 130 else ""
-        small_talk = bool(_SMALL_TALK.match(turn.text)) and not turn.media
-        if small_talk and len(turns) > 1 and (not told or len(turns) > _MANY_TURNS):
-            small += 1
-            continue
-        asked = " ".join([quoted(turn.text, limit), *turn.media]).strip()
-        brief = " ".join([quoted(turn.text, max(80, limit // 3)), *turn.media]).strip()
-        forms = [f"{asked}\n→ {told}"] if told else []
-        forms += [asked, f"{brief}\n→ {_told(reply, 120)}", brief] if told else [asked, brief]
-        score = 9.0 if place == 0 else 8.0 if last else 4.0 + 2.0 * place / len(turns)
-        if small_talk or (len(turn.text) < _SHORT and not turn.media):
-            score = min(score, 2.5)
-        layout.add("Asked", Entry(tuple(dict.fromkeys(forms)), score, turn.at))
-    if small:
-        layout.left_out["Asked"] = small
+        reply = "" if place == final and answered else turn.reply
+        scored.append((_turn_score(turn, place, final, told=bool(_told_text(reply))), place))
+    scored.sort(key=lambda pair: (-pair[0], pair[1]))
+    told_of = [(score, place) for score, place in scored if score > 0][: max(24, room // 60)]
+    for score, place in told_of:
+        turn, edge = turns[place], place in {0, final}
+        reply = "" if place == final and answered else turn.reply
+        most = max(80, min(900 if place == 0 else 500, room // 3))
+        limit = most if edge else min(most, each)
+        told = _told(reply, 280)
+        whole, asked, brief = (
+            " ".join([quoted(turn.text, size), *turn.media]).strip()
+            for size in (most, limit, max(80, limit // 3))
+        )
+        fuller = [f"{whole}\n→ {told}", f"{asked}\n→ {_told(reply, 120)}"] if told else []
+        forms = list(dict.fromkeys([*fuller, whole, asked, brief]))
+        first = forms.index(whole if edge else asked)
+        if edge and len(turns) <= _FEW_TURNS:
+            first = 0
+        layout.add("Asked", Entry(tuple(forms), score, turn.at, first=first))
+    if len(told_of) < len(turns):
+        layout.left_out["Asked"] = len(turns) - len(told_of)
     for place, said in enumerate(facts.before[-20:]):
         layout.add("Decided", Entry((quoted(_told_text(said), 280, one_line=True),), 3.5, place))
+
+
+def _turn_score(turn: _Turn, place: int, final: int, *, told: bool) -> float:
+    """How useful a request is; 0 for small talk that nothing came of."""
+    small_talk = bool(_SMALL_TALK.match(turn.text)) and not turn.media
+    if small_talk and final and (not told or final >= _MANY_TURNS):
+        return 0.0
+    score = 9.0 if place == 0 else 8.0 if place == final else 4.0 + 2.0 * place / final
+    if small_talk or (len(turn.text) < _SHORT and not turn.media):
+        score = min(score, 2.5)
+    return score
 
 
 def _told(reply: str, limit: int) -> str:

@@ -29,12 +29,14 @@ SEPARATOR = " · "
 class Entry:
     """One fact. `forms` are its texts, the fullest first; a line of its own, or an element of the
     list line `group`. Greater `score` is more useful; entries stand in the order of `order`.
+    `first` is the form that is tried first: a fuller one is taken when all the rest has its room.
     """
 
     forms: tuple[str, ...]
     score: float
     order: int
     group: str = ""
+    first: int = 0
 
     @property
     def text(self) -> str:
@@ -137,6 +139,7 @@ def fit(layout: Layout, limit: int, counter: TokenCounter) -> Layout:
     chosen: dict[str, dict[int, Entry]] = {section: {} for section in candidates}
     spent = _take_shares(candidates, costs, chosen, limit)
     spent += _take_rest(candidates, costs, chosen, limit - spent)
+    _take_fuller(candidates, costs, chosen, limit - spent)
     fitted = _chosen_layout(layout, chosen)
     while limit < (tokens := counter.count(fitted.text())) and _drop_least(chosen, tokens - limit):
         fitted = _chosen_layout(layout, chosen)
@@ -201,6 +204,29 @@ def _take_rest(
     return spent
 
 
+def _take_fuller(
+    candidates: dict[str, list[Entry]],
+    costs: dict[str, int],
+    chosen: dict[str, dict[int, Entry]],
+    room: int,
+) -> None:
+    """Third round: what is told briefly is told more fully, the most useful first."""
+    brief = [
+        (section, entry)
+        for section, entries in candidates.items()
+        for entry in entries
+        if entry.first and id(entry) in chosen[section]
+    ]
+    for section, entry in sorted(brief, key=lambda item: -item[1].score):
+        now = chosen[section][id(entry)]
+        for form in entry.forms[: entry.first]:
+            more = costs[form] - costs[now.text]
+            if 0 < more <= room:
+                chosen[section][id(entry)] = replace(entry, forms=(form,), first=0)
+                room -= more
+                break
+
+
 def _take(
     entries: Iterable[Entry], costs: dict[str, int], chosen: dict[int, Entry], room: int
 ) -> int:
@@ -209,10 +235,10 @@ def _take(
     for entry in entries:
         extra = 0 if chosen else _HEADING + _NOTE
         extra += _GROUP if entry.group and entry.group not in groups else 0
-        for form in entry.forms:
+        for form in entry.forms[entry.first :]:
             cost = costs[form] + extra
             if spent + cost <= room:
-                chosen[id(entry)] = replace(entry, forms=(form,))
+                chosen[id(entry)] = replace(entry, forms=(form,), first=0)
                 groups.add(entry.group)
                 spent += cost
                 break

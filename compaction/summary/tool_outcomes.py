@@ -64,6 +64,7 @@ _TESTS = re.compile(
     r"|(?P<mocha>\d+ passing(?: \([\d.]{1,12}m?s\))?)"
     r"|(?P<dotnet>Failed: {1,6}\d+, Passed: {1,6}\d+)"
 )
+_TEST_WORDS = re.compile(r"passed|failed|Tests|test result|Ran |passing|examples?|FAIL|ok\s")
 _TEST_BAD = re.compile(
     r"(?<![\d.])[1-9]\d* (?:failed|errors?|failures?|failing)|FAILED|Failures: [1-9]|Errors:"
     r" [1-9]|Failed: {1,6}[1-9]"
@@ -163,6 +164,8 @@ def _judged(
 
 
 def _tests(text: str) -> str:
+    if not _TEST_WORDS.search(text):
+        return ""
     found = list(_TESTS.finditer(text))
     if not found:
         bad = _GO_BAD.search(text)

@@ -47,14 +47,13 @@ class _Command:
     order: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Failure:
     """One error, however often it came."""
 
     what: str
     error: str
     exit: int | None
-    key: str
     order: int
     times: int = 1
     resolved: bool = False
@@ -74,6 +73,7 @@ class WorkLog:
     commands: dict[str, _Command] = field(default_factory=dict)
     commits: dict[str, int] = field(default_factory=dict)
     failures: dict[str, _Failure] = field(default_factory=dict)
+    unresolved: dict[str, list[_Failure]] = field(default_factory=dict)
     acts: dict[str, tuple[str, int]] = field(default_factory=dict)
     delegated: dict[str, int] = field(default_factory=dict)
     declined: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -129,13 +129,13 @@ class WorkLog:
             if known is not None:
                 known.outcome, known.order = outcome, at
         key = _key(action)
-        if outcome.ok is False and _found_nothing(action, outcome):
+        if outcome.ok is False and _found_nothing(action, outcome, part):
             return outcome
         if outcome.ok is False:
             self._fail(action, outcome, key, at)
         elif outcome.ok or action.verb != "ran":
-            for failure in self.failures.values():
-                failure.resolved = failure.resolved or failure.key == key
+            for failure in self.unresolved.pop(key, ()):
+                failure.resolved = True
         return outcome
 
     def _note_success(self, action: Action, outcome: Outcome, at: int) -> None:
@@ -173,10 +173,13 @@ class WorkLog:
         if known is None:
             if len(self.failures) > _LISTED:
                 self.failures.pop(next(iter(self.failures)))
-            self.failures[same] = _Failure(_named(action), error, outcome.exit, key, at)
+            known = self.failures[same] = _Failure(_named(action), error, outcome.exit, at)
         else:
             known.times += 1
             known.order, known.resolved = at, False
+        waiting = self.unresolved.setdefault(key, [])
+        if known not in waiting[-1:]:
+            waiting.append(known)
 
     # ----------------------------------------------------------------------------- entries
 
@@ -257,9 +260,11 @@ class WorkLog:
             layout.add(where, Entry((text,), score, self.steps_at * 1000 + place))
 
 
-def _found_nothing(action: Action, outcome: Outcome) -> bool:
-    """Whether a search "failed" only because nothing matched."""
-    return action.verb == "ran" and outcome.exit == 1 and only_looks(action.targets[0])
+def _found_nothing(action: Action, outcome: Outcome, part: ToolResult) -> bool:
+    """Whether a look-up "failed" only because nothing matched, or because it printed a failure."""
+    if action.verb != "ran" or not only_looks(action.targets[0]):
+        return False
+    return outcome.exit == 1 or (outcome.exit in {None, 0} and not part.is_error)
 
 
 def _state(outcome: Outcome | None) -> str:
