@@ -125,18 +125,19 @@ def compacted(plan: Plan, settings: Settings) -> Compacted:
     """The plan carried out with the summary the settings ask for. Raises SummarizerError."""
     from compaction.compacting import compact, compact_with_text
 
-    if settings.summary_file is not None:
-        if settings.summarizer is not None:
-            raise PolicyError("give either --summarizer or --summary-file, not both.")
-        return compact_with_text(plan, _summary_text(settings.summary_file), summarizer="file")
-    if settings.summarizer is None:
-        return compact(plan)
-    return compact(plan, _summarizer(settings.summarizer))
+    text = summary_text_of(settings)
+    if text is not None:
+        return compact_with_text(plan, text, summarizer="file")
+    return compact(plan, summarizer_of(settings))
 
 
-def _summarizer(spec: str) -> Summarizer:
+def summarizer_of(settings: Settings) -> Summarizer | None:
+    """The summarizer asked for; None for the one the policy names. Raises click.UsageError."""
     from compaction.summary import summarizer_named
 
+    spec = settings.summarizer
+    if spec is None:
+        return None
     if spec.startswith("python:"):
         # An installed program has its own folder on the path, not the one it is started in.
         sys.path.insert(0, str(Path.cwd()))
@@ -146,18 +147,23 @@ def _summarizer(spec: str) -> Summarizer:
         raise click.UsageError(f"--summarizer: {error}") from error
 
 
-def _summary_text(name: str) -> str:
+def summary_text_of(settings: Settings) -> str | None:
+    """The text of --summary-file, None without one. Raises click.UsageError."""
+    name = settings.summary_file
+    if name is None:
+        return None
+    if settings.summarizer is not None:
+        raise click.UsageError("give either --summarizer or --summary-file, not both.")
     try:
-        text = Path(name).read_bytes().decode("utf-8-sig")
+        return Path(name).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise SummarizerError(
+        raise click.UsageError(
             f"{name} is not UTF-8 text (byte {error.start}); save the summary as UTF-8."
         ) from error
     except OSError as error:
-        raise PolicyError(
+        raise click.UsageError(
             f"{name}: {error.strerror or error}; --summary-file needs a text file."
         ) from error
-    return text
 
 
 def dialect_of(settings: Settings, session: Session) -> Dialect:
