@@ -13,10 +13,10 @@ from compaction.account import Fate, Regions, account_dropped, account_of, accou
 from compaction.clipping import clip_largest
 from compaction.errors import SummarizerError
 from compaction.findings import Finding
-from compaction.marker import neutralise, wrap_summary
+from compaction.marker import wrap_summary
 from compaction.messages import IsCancelled, Message, Session, message
 from compaction.planning import Plan
-from compaction.resulting import after_findings, validity_findings
+from compaction.resulting import after_findings, summary_findings, validity_findings
 from compaction.secrets import mask, masked_kinds
 from compaction.summary import Placeholder, Summarizer, SummaryRequest, summarizer_named
 from compaction.summary.earlier import covered, earlier_summary
@@ -25,8 +25,6 @@ from compaction.tokens import count_message, counter
 
 #: Tokens under which no text is worth asking a summarizer for.
 _LEAST = 8
-#: How far over its `max_tokens` a summary may be before it is worth a word.
-_SLACK = 1.1
 #: The plan's own finding about the size after compaction.
 _ESTIMATED = "over-after-compaction"
 
@@ -281,7 +279,7 @@ def _with_summary(
     messages = tuple(made.message if index < 0 else every[index] for index in order)
     # The digest masks what it quotes by itself, so the marks are looked for, not the secrets.
     secrets = masked.kinds if edited else masked_kinds(used)
-    findings = _summary_findings(plan, made, secrets, cut)
+    findings = summary_findings(plan, made, secrets, frame=_frame(plan), cut=cut)
     account = account_of(_regions(plan), order, at)
     return _result(plan, messages, made, account, findings, order)
 
@@ -367,63 +365,6 @@ def _order(plan: Plan) -> tuple[list[int], int]:
 
 def _regions(plan: Plan) -> Regions:
     return Regions(plan.head, plan.summarized, plan.kept, plan.cleared, plan.recent)
-
-
-def _summary_findings(
-    plan: Plan, made: SummaryMade, secrets: Sequence[str], cut: bool
-) -> list[Finding]:
-    findings: list[Finding] = []
-    if secrets:
-        kinds = ", ".join(dict.fromkeys(secrets))
-        what = "looks like a secret" if len(secrets) == 1 else "look like secrets"
-        done = "left as written" if made.edited else "masked"
-        findings.append(
-            Finding(
-                "warning",
-                "secret-in-summary",
-                f"{len(secrets)} place{'' if len(secrets) == 1 else 's'} of the summary {what} "
-                f"({kinds}): {done}.",
-                remedy="Kept messages are exported as they are; look there too before sharing.",
-            )
-        )
-    if cut:
-        findings.append(
-            Finding(
-                "warning",
-                "summary-cut",
-                f"The reply of {made.summarizer} ends inside an open tag: its summary may be cut "
-                "off.",
-                remedy="Read the summary; make it again or edit it.",
-            )
-        )
-    if made.role in {"system", "developer"}:
-        findings.append(
-            Finding(
-                "warning",
-                "summary-promoted",
-                f"Policy {plan.policy.name} sends the summary as a {made.role} message: text of "
-                "users and tools becomes an instruction.",
-                remedy="Set summary.role to user.",
-            )
-        )
-    limit = plan.policy.summary.max_tokens
-    if made.tokens > limit * _SLACK + _LEAST + _frame(plan):
-        findings.append(
-            Finding(
-                "warning" if made.edited else "info",
-                "summary-long",
-                f"The summary has {made.tokens:,} tokens; the policy asks for {limit:,}.",
-            )
-        )
-    if not made.edited and made.message.text and neutralise(made.text) != made.text:
-        findings.append(
-            Finding(
-                "info",
-                "summary-neutralised",
-                "The summary quotes tags that could close its frame; they are shown as ‹tag›.",
-            )
-        )
-    return findings
 
 
 def _frame(plan: Plan) -> int:

@@ -1,15 +1,23 @@
-"""What there is to say about a compacted list: refusals, roles that collide, a missed budget."""
+"""What there is to say about a compacted list and its summary: what is refused, lost, over."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from compaction.findings import Finding
 from compaction.formats.base import Dialect
+from compaction.marker import neutralise
 from compaction.messages import Message, Session
 from compaction.planning import Plan
+
+if TYPE_CHECKING:
+    from compaction.compacting import SummaryMade
+
+#: How far over its `max_tokens` a summary may be before it is worth a word.
+_SLACK = 1.1
 
 _CHECKED: WeakKeyDictionary[Session, tuple[Finding, ...]] = WeakKeyDictionary()
 
@@ -35,6 +43,68 @@ def validity_findings(session: Session, messages: Sequence[Message]) -> tuple[Fi
     if found is None:
         found = _CHECKED[session] = check(messages, dialect_of(session))
     return found
+
+
+def summary_findings(
+    plan: Plan, made: SummaryMade, secrets: Sequence[str], *, frame: int, cut: bool
+) -> list[Finding]:
+    """The findings about a summary as it is used.
+
+    `secrets` are the kinds of secrets in it, `frame` the tokens of its message without a text,
+    `cut` whether the reply ended inside an open tag.
+    """
+    findings: list[Finding] = []
+    if secrets:
+        kinds = ", ".join(dict.fromkeys(secrets))
+        what = "looks like a secret" if len(secrets) == 1 else "look like secrets"
+        done = "left as written" if made.edited else "masked"
+        findings.append(
+            Finding(
+                "warning",
+                "secret-in-summary",
+                f"{len(secrets)} place{'' if len(secrets) == 1 else 's'} of the summary {what} "
+                f"({kinds}): {done}.",
+                remedy="Kept messages are exported as they are; look there too before sharing.",
+            )
+        )
+    if cut:
+        findings.append(
+            Finding(
+                "warning",
+                "summary-cut",
+                f"The reply of {made.summarizer} ends inside an open tag: its summary may be cut "
+                "off.",
+                remedy="Read the summary; make it again or edit it.",
+            )
+        )
+    if made.role in {"system", "developer"}:
+        findings.append(
+            Finding(
+                "warning",
+                "summary-promoted",
+                f"Policy {plan.policy.name} sends the summary as a {made.role} message: text of "
+                "users and tools becomes an instruction.",
+                remedy="Set summary.role to user.",
+            )
+        )
+    limit = plan.policy.summary.max_tokens
+    if made.tokens > limit * _SLACK + frame:
+        findings.append(
+            Finding(
+                "warning" if made.edited else "info",
+                "summary-long",
+                f"The summary has {made.tokens:,} tokens; the policy asks for {limit:,}.",
+            )
+        )
+    if not made.edited and made.message.text and neutralise(made.text) != made.text:
+        findings.append(
+            Finding(
+                "info",
+                "summary-neutralised",
+                "The summary quotes tags that could close its frame; they are shown as ‹tag›.",
+            )
+        )
+    return findings
 
 
 def after_findings(

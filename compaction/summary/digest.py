@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from compaction.evidence import constraints, occurs, sentences, values
+from compaction.constraints import constraints, sentences
+from compaction.evidence import occurs, values
 from compaction.marker import clean
 from compaction.secrets import mask
-from compaction.summary.digest_facts import entries_of, read_messages
+from compaction.summary.digest_entries import entries_of
+from compaction.summary.digest_facts import read_messages
 from compaction.summary.digest_layout import SECTIONS, Entry, Layout, fit, folded, read_back
 from compaction.summary.protocol import SummaryRequest, TokenCounter
 from compaction.summary.quoting import flat, shortened

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from compaction.constraints import constraints, demands, sentences
 from compaction.errors import Cancelled
-from compaction.evidence import constraints, demands, sentences, values, window
+from compaction.evidence import values, window
 from compaction.messages import Media, Message, Opaque, Text, ToolCall, ToolResult
-from compaction.secrets import mask
-from compaction.summary.digest_layout import SECTIONS, Entry, Layout
 from compaction.summary.earlier import earlier_summary
 from compaction.summary.protocol import SummaryRequest
-from compaction.summary.quoting import flat, quoted, typed_text
+from compaction.summary.quoting import flat, typed_text
 from compaction.summary.work_log import WorkLog
 
 _RESULT_WINDOW = 1500
@@ -20,38 +19,19 @@ _ARGUMENT_WINDOW = 1000
 _PROSE_WINDOW = 20_000
 _VALUES_HELD = 40_000
 _OWN_WORDS = 1500
-#: A request shorter than this says little without the ones around it.
-_SHORT = 24
-#: The least score of a value that a person or the assistant named, or a call was made with.
-_NAMED = 0.75
-#: How many values that only tools named are listed at most.
-_TOOL_VALUES = 40
-#: In a longer conversation a bare "yes" is not worth a line, whatever came of it.
-_MANY_TURNS = 30
-#: In a short one the replies to the first and the last request are told before anything else.
-_FEW_TURNS = 12
 
-_GROUP_OF = {
-    "url": "URLs", "path": "Paths", "id": "Ids", "address": "Addresses", "date": "Dates",
-    "pair": "Settings", "number": "Numbers", "name": "Names",
-}  # fmt: skip
 _KIND_WEIGHT = {
     "id": 1.3, "url": 1.2, "address": 1.2, "pair": 1.1, "path": 1.0, "date": 0.9, "number": 0.9,
     "name": 0.6,
 }  # fmt: skip
 
-_SMALL_TALK = re.compile(
+#: What is no request by itself: a yes, a thanks, a go-on.
+SMALL_TALK = re.compile(
     r"(?:ok(?:ay)?|yes|yep|yeah|no|nope|sure|thanks?(?: you)?|go(?: on| ahead)?|continue"
     r"|proceed|next|done|great|perfect"
     r"|please (?:continue|proceed|go on)|do it|y|n|hi|hello|hey|good|nice|cool|lgtm|好的?|是的?"
     r"|继续|谢谢|はい|いいえ|続けて"
     r"|ありがとう(?:ございます)?|ja|nein|danke|weiter|oui|non|merci|sí|gracias|sigue)[.!。！, ]*\Z",
-    re.IGNORECASE,
-)
-_FILLER = re.compile(
-    r"(?:(?:perfect|great|excellent|done|good|awesome|sure|okay|ok|absolutely|certainly"
-    r"|understood|got it|now|wonderful|nice"
-    r"|you['’]re (?:absolutely )?right)\b[^.!?\n]{0,40}[.!:]+\s+)",
     re.IGNORECASE,
 )
 _DECISION = re.compile(
@@ -97,7 +77,7 @@ _INTERRUPTED = "[Request interrupted by user"
 
 
 @dataclass(slots=True)
-class _Turn:
+class Turn:
     """One request and the last thing the assistant said to it."""
 
     at: int
@@ -110,7 +90,7 @@ class _Turn:
 class Facts:
     """What one pass over the messages found."""
 
-    turns: list[_Turn] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
     work: WorkLog = field(default_factory=WorkLog)
     musts: dict[str, tuple[float, int]] = field(default_factory=dict)
     decided: dict[str, tuple[float, int]] = field(default_factory=dict)
@@ -192,9 +172,9 @@ def _user(facts: Facts, message: Message, text: str, media: list[str], at: int) 
         return
     if said.startswith(_INTERRUPTED):
         return
-    facts.turns.append(_Turn(at, said, list(media)))
+    facts.turns.append(Turn(at, said, list(media)))
     facts.last_question = ""
-    if not _SMALL_TALK.match(said):
+    if not SMALL_TALK.match(said):
         # A new request supersedes what was still to do for the one before it.
         facts.open.clear()
     _values(facts, said[:_PROSE_WINDOW], 4.0, prose=True)
@@ -277,125 +257,3 @@ def _values(facts: Facts, text: str, weight: float, *, prose: bool) -> None:
         ranked = sorted(found.items(), key=lambda item: -item[1][1])[: _VALUES_HELD // 2]
         best = dict(ranked)
         facts.found = {text: held for text, held in found.items() if text in best}
-
-
-# --------------------------------------------------------------------------------- entries
-
-
-def entries_of(facts: Facts, request: SummaryRequest) -> Layout:
-    """The facts as entries of a digest, each in a fuller and in shorter forms."""
-    layout = Layout()
-    room = request.max_tokens * 4
-    _lay_asked(facts, layout, room)
-    for section, found in (
-        ("Must / must not", facts.musts),
-        ("Decided", facts.decided),
-        ("Open", facts.open),
-    ):
-        _lay_sentences(section, found, layout, facts.messages)
-    for told, at in facts.instructions:
-        long, short = (quoted(told, size, one_line=True) for size in (400, 160))
-        forms = (f"instructions: {long}", f"instructions: {short}")
-        layout.add("Must / must not", Entry(forms, 8.0, at))
-    if facts.last_question:
-        text = f"asked the user: {quoted(facts.last_question, 300, one_line=True)}"
-        layout.add("Open", Entry((text,), 6.5, facts.messages))
-    facts.work.lay_out(layout, facts.messages)
-    for place, (text, kind, score) in enumerate(_worth_listing(facts.found)):
-        layout.add("Values", Entry((text,), score * 0.9, place, _GROUP_OF[kind]))
-    _lay_last(facts, layout, request, room)
-    return layout
-
-
-def _worth_listing(found: dict[str, tuple[str, float]]) -> Iterator[tuple[str, str, float]]:
-    """The values for a list: those nobody but a tool named are many, so only the best of them."""
-    told = sorted((score for _, score in found.values() if score < _NAMED), reverse=True)
-    least = told[_TOOL_VALUES] if len(told) > _TOOL_VALUES else 0.0
-    for text, (kind, score) in found.items():
-        if score >= least and "·" not in text and "\n" not in text and not mask(text).kinds:
-            yield text, kind, score
-
-
-def _lay_asked(facts: Facts, layout: Layout, room: int) -> None:
-    turns = facts.turns
-    # The characters each request may take, so that many are told briefly and few at length.
-    each = max(110, int(room * SECTIONS["Asked"]) // max(1, len(turns)))
-    final = len(turns) - 1
-    answered = _answers_last(facts)
-    scored: list[tuple[float, int]] = []
-    for place, turn in enumerate(turns):
-        reply = "" if place == final and answered else turn.reply
-        scored.append((_turn_score(turn, place, final, told=bool(_told_text(reply))), place))
-    scored.sort(key=lambda pair: (-pair[0], pair[1]))
-    told_of = [(score, place) for score, place in scored if score > 0][: max(24, room // 60)]
-    for score, place in told_of:
-        turn, edge = turns[place], place in {0, final}
-        reply = "" if place == final and answered else turn.reply
-        most = max(80, min(900 if place == 0 else 500, room // 3))
-        limit = most if edge else min(most, each)
-        told = _told(reply, 280)
-        whole, asked, brief = (
-            " ".join([quoted(turn.text, size), *turn.media]).strip()
-            for size in (most, limit, max(80, limit // 3))
-        )
-        fuller = [f"{whole}\n→ {told}", f"{asked}\n→ {_told(reply, 120)}"] if told else []
-        forms = list(dict.fromkeys([*fuller, whole, asked, brief]))
-        first = forms.index(whole if edge else asked)
-        if edge and len(turns) <= _FEW_TURNS:
-            first = 0
-        layout.add("Asked", Entry(tuple(forms), score, turn.at, first=first))
-    if len(told_of) < len(turns):
-        layout.left_out["Asked"] = len(turns) - len(told_of)
-    for place, said in enumerate(facts.before[-20:]):
-        layout.add("Decided", Entry((quoted(_told_text(said), 280, one_line=True),), 3.5, place))
-
-
-def _turn_score(turn: _Turn, place: int, final: int, *, told: bool) -> float:
-    """How useful a request is; 0 for small talk that nothing came of."""
-    small_talk = bool(_SMALL_TALK.match(turn.text)) and not turn.media
-    if small_talk and final and (not told or final >= _MANY_TURNS):
-        return 0.0
-    score = 9.0 if place == 0 else 8.0 if place == final else 4.0 + 2.0 * place / final
-    if small_talk or (len(turn.text) < _SHORT and not turn.media):
-        score = min(score, 2.5)
-    return score
-
-
-def _told(reply: str, limit: int) -> str:
-    text = _told_text(reply)
-    return quoted(text, limit, one_line=True) if text else ""
-
-
-def _told_text(reply: str) -> str:
-    text = reply.strip()
-    if text.endswith((":", "：")) and len(text) < 400:
-        return ""
-    for _ in range(3):
-        shorter = _FILLER.sub("", text, count=1) if _FILLER.match(text) else text
-        if shorter == text or not shorter.strip():
-            break
-        text = shorter
-    return text
-
-
-def _lay_sentences(
-    section: str, found: dict[str, tuple[float, int]], layout: Layout, messages: int
-) -> None:
-    for sentence, (score, at) in found.items():
-        text = quoted(sentence, 400, one_line=True)
-        layout.add(section, Entry((text,), score + 0.9 * at / max(1, messages), at))
-
-
-def _answers_last(facts: Facts) -> bool:
-    """Whether the last assistant text ends the messages, so that what follows answers it."""
-    return facts.last_at >= 0 and facts.last_at == facts.messages - 1
-
-
-def _lay_last(facts: Facts, layout: Layout, request: SummaryRequest, room: int) -> None:
-    follows = request.follows
-    answered = follows is None or follows.role == "user"
-    if not _answers_last(facts) or not answered or not facts.last:
-        return
-    limit = max(80, min(1200, room // 4))
-    forms = dict.fromkeys(quoted(facts.last, size) for size in (limit, limit // 2, limit // 4))
-    layout.add("Last said", Entry(tuple(forms), 9.5, 0))
