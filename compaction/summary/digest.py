@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from compaction.constraints import constraints, sentences
+from compaction.errors import SummarizerError
 from compaction.evidence import occurs, values
 from compaction.marker import clean
 from compaction.secrets import mask
@@ -31,7 +33,11 @@ class Digest:
         self._max_tokens = max_tokens
 
     def summarize(self, request: SummaryRequest) -> str:
-        """The digest of the messages, within `max_tokens`. Raises Cancelled only."""
+        """The digest of the messages, within `max_tokens`.
+
+        Raises Cancelled, and SummarizerError when the messages are hardly more than their exact
+        values: a digest that is smaller would only lose some of them.
+        """
         limit = request.max_tokens
         if self._max_tokens is not None:
             limit = min(limit, self._max_tokens)
@@ -39,32 +45,99 @@ class Digest:
         layout = entries_of(facts, request)
         for text in reversed(facts.earlier):
             layout = _merged(_carried(text), layout)
-        return _fitted(_deduplicated(layout), limit, request.counter).text()
+        layout = _deduplicated(layout)
+        named = [entry for entry in layout.entries.get("Values", ()) if _is_exact(entry)]
+        fitted = _fitted(layout, limit, request.counter)
+        text = fitted.text()
+        source = sum(message.chars for message in request.messages)
+        if source <= limit * _CHARS_PER_TOKEN and fitted.entries.keys() <= {"Values"}:
+            lost = sum(not occurs(entry.text, text) for entry in named)
+            if lost:
+                raise SummarizerError(
+                    f"The {len(named)} exact values of these messages do not fit into a digest "
+                    f"that is smaller than the messages; {lost} would be lost."
+                )
+        return text
 
 
 def _fitted(layout: Layout, limit: int, counter: TokenCounter) -> Layout:
     """`layout` within `limit` tokens.
 
     Rules and decisions that stand in a quoted request anyway give way to others. Values get the
-    room that nothing else takes, and only those that no line above holds.
+    room that nothing else takes, and only those that no line above holds; where exact values
+    that somebody named would be lost, lines give way to them, up to a part of the whole.
     """
     everything = layout.entries.pop("Values", [])
     left_out = layout.left_out.pop("Values", 0)
     layout = folded(layout)
+    most = int(limit * (_MOST_VALUES if limit > _TIGHT else _MOST_VALUES_TIGHT))
     reserved = int(limit * SECTIONS["Values"]) if everything else 0
-    lines = fit(layout, limit - reserved, counter)
-    repeated = _without_repeats(layout, lines)
-    if repeated is not layout:
-        lines = fit(repeated, limit - reserved, counter)
+    for _ in range(_PASSES):
+        lines = _lines(layout, limit - reserved, counter)
+        needed = _needed(_unsaid(everything, lines), counter)
+        if needed <= reserved or reserved >= most:
+            break
+        reserved = min(needed, most)
     missing = _unsaid(everything, lines)
     room = limit - counter.count(f"{lines.text()}\n")
+    if limit <= _TIGHT:
+        missing = [replace(entry, group="Exact") for entry in missing]
     listed = fit(Layout({"Values": missing}, {"Values": left_out}), room, counter)
     if listed.entries:
         lines.entries.update(listed.entries)
         lines.left_out.update(listed.left_out)
+        _add_more(lines, missing, left_out, limit, counter)
     while counter.count(lines.text()) > limit and lines.entries.get("Values"):
         lines.entries["Values"].pop()
     return lines
+
+
+#: The greatest part of a digest that values may take from the lines, and of a very short one.
+_MOST_VALUES, _MOST_VALUES_TIGHT, _TIGHT = 0.2, 0.95, 300
+_PASSES = 3
+_TRIES = 12
+#: Characters of the messages for one token of the digest, from which on it is worth a loss.
+_CHARS_PER_TOKEN = 5
+#: Values of these lists that were named with at least this score must not be lost for a line.
+_EXACT = frozenset({"URLs", "Paths", "Ids", "Addresses", "Dates", "Settings"})
+_EXACT_SCORE = 1.5
+#: Tokens that the heading, the names of the lists and the note of what is left out take.
+_LIST_TOKENS = 24
+
+
+def _add_more(
+    lines: Layout, values: Sequence[Entry], left_out: int, limit: int, counter: TokenCounter
+) -> None:
+    """Add the best values that `fit` had to leave out by its careful sums but that do fit."""
+    taken = lines.entries["Values"]
+    there = {entry.text for entry in taken}
+    waiting = [entry for entry in values if entry.text not in there]
+    waiting.sort(key=lambda entry: -entry.score)
+    for entry in waiting[:_TRIES]:
+        missing = len(values) - len(taken) - 1 + left_out
+        lines.left_out["Values"] = missing
+        taken.append(entry)
+        if counter.count(lines.text()) > limit:
+            taken.pop()
+            lines.left_out["Values"] = missing + 1
+
+
+def _lines(layout: Layout, limit: int, counter: TokenCounter) -> Layout:
+    lines = fit(layout, limit, counter)
+    repeated = _without_repeats(layout, lines)
+    return lines if repeated is layout else fit(repeated, limit, counter)
+
+
+def _is_exact(entry: Entry) -> bool:
+    return entry.group in _EXACT and entry.score >= _EXACT_SCORE
+
+
+def _needed(entries: Sequence[Entry], counter: TokenCounter) -> int:
+    """Tokens to list the values among `entries` that must not be lost."""
+    exact = [entry.text for entry in entries if _is_exact(entry)]
+    if not exact:
+        return 0
+    return sum(counter.count_many([f"{text} · " for text in exact[:400]])) + _LIST_TOKENS
 
 
 _REPEATING = ("Must / must not", "Decided", "Open")

@@ -99,7 +99,9 @@ def _lay_asked(facts: Facts, layout: Layout, room: int) -> None:
     if len(told_of) < len(turns):
         layout.left_out["Asked"] = len(turns) - len(told_of)
     for place, said in enumerate(facts.before[-20:]):
-        layout.add("Decided", Entry((quoted(_told_text(said), 280, one_line=True),), 3.5, place))
+        told = _told_text(said)
+        if len(told) >= _SHORT:
+            layout.add("Decided", Entry((quoted(told, 280, one_line=True),), 3.5, place))
 
 
 def _turn_score(turn: Turn, place: int, final: int, *, told: bool) -> float:

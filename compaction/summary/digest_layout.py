@@ -85,7 +85,7 @@ def _section_lines(section: str, entries: Sequence[Entry], left_out: int) -> Ite
 
 # ----------------------------------------------------------------------------------- folders
 
-_FOLDED_GROUPS = ("Changed", "Read")
+_FOLDED_GROUPS = ("Exact", "Changed", "Read")
 _FEWEST_FOLDED = 4
 _SHORTEST_FOLDER = 16
 
@@ -281,8 +281,8 @@ _LIST_LINE = re.compile(r"- ([A-Z][A-Za-z]{2,12})(?: in (/[^\n:]{1,400}))?: (.*)
 
 #: Names of the list lines, so that a bullet with a colon is not taken for one.
 GROUPS: set[str] = {
-    "Changed", "Read", "Fetched", "Searched", "Called", "Paths", "URLs", "Ids", "Addresses",
-    "Dates", "Settings", "Numbers", "Names",
+    "Exact", "Changed", "Read", "Fetched", "Searched", "Called", "Paths", "URLs", "Ids",
+    "Addresses", "Dates", "Settings", "Numbers", "Names",
 }  # fmt: skip
 
 

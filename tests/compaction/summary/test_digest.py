@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from compaction.errors import Cancelled
+from compaction.errors import Cancelled, SummarizerError
 from compaction.marker import LABEL, wrap_summary
 from compaction.messages import Media, Message, Text, ToolCall, ToolResult, message
 from compaction.policy import Policy
@@ -390,3 +390,17 @@ def test_it_can_be_cancelled(request_for: Make) -> None:
 
 def test_the_label_of_the_default_policy_is_the_one_the_marker_knows() -> None:
     assert Policy().summary.label == LABEL
+
+
+def test_values_come_before_prose_where_hardly_anything_fits(request_for: Make) -> None:
+    ids = [f"7b1e0c52-9d4f-4a6e-8c11-2f30b1a7d{n}ee" for n in range(2)]
+    filler = "The gate scanner was reset and lane four was measured before noon. "
+    messages = [message("user", f"{filler * 4}Use job {job}. {filler * 4}") for job in ids]
+    text = Digest().summarize(request_for(messages, 90))
+    assert all(job in text for job in ids)
+
+
+def test_messages_that_are_all_values_are_not_worth_a_digest(request_for: Make) -> None:
+    ids = " ".join(f"7b1e0c52-9d4f-4a6e-8c11-2f30b1a7d{n}ee" for n in range(8))
+    with pytest.raises(SummarizerError, match=r"8 exact values .* would be lost"):
+        Digest().summarize(request_for([message("user", ids)], 90))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compaction.errors import SummarizerError
 from compaction.evidence import values
 from compaction.marker import wrap_summary
 from compaction.messages import Message, Text, ToolCall, ToolResult, message
@@ -17,6 +18,16 @@ from compaction.summary.protocol import SummaryRequest
 from compaction.summary.quoting import bounded, shortened
 
 Make = Callable[..., SummaryRequest]
+
+
+def digest(request: SummaryRequest) -> str:
+    """The digest; nothing where it says that the messages are all exact values."""
+    try:
+        return Digest().summarize(request)
+    except SummarizerError as error:
+        assert "exact values" in str(error)  # noqa: PT017
+        return ""
+
 
 WORDS = st.sampled_from(
     [
@@ -64,14 +75,14 @@ def sessions(draw: st.DrawFn) -> list[Message]:
 def test_it_stays_within_its_tokens(
     session: list[Message], limit: int, request_for: Make, counter: object
 ) -> None:
-    text = Digest().summarize(request_for(session, limit))
+    text = digest(request_for(session, limit))
     assert counter.count(text) <= limit  # type: ignore[attr-defined]
 
 
 @given(session=sessions())
 def test_it_is_deterministic(session: list[Message], request_for: Make) -> None:
     request = request_for(session, 200)
-    assert Digest().summarize(request) == Digest().summarize(request)
+    assert digest(request) == digest(request)
 
 
 @given(session=sessions(), limit=st.integers(20, 600))
@@ -79,7 +90,7 @@ def test_every_value_in_it_stands_in_the_source(
     session: list[Message], limit: int, request_for: Make
 ) -> None:
     source = " ".join("\n".join(entry.text for entry in session).split())
-    text = Digest().summarize(request_for(session, limit))
+    text = digest(request_for(session, limit))
     for line in text.splitlines():
         for value in values(" ".join(line.split())):
             # Quotation marks of the digest and of the text may pair up across a quotation.
@@ -89,12 +100,12 @@ def test_every_value_in_it_stands_in_the_source(
 
 @given(session=sessions())
 def test_again_without_news_is_the_same(session: list[Message], request_for: Make) -> None:
-    first = Digest().summarize(request_for(session, 2000))
+    first = digest(request_for(session, 2000))
     block = Policy().summary
     texts = [first]
     for _ in range(3):
         entry = message("user", wrap_summary(texts[-1], block, 3), summary="compaction")
-        texts.append(Digest().summarize(request_for([entry], 2000)))
+        texts.append(digest(request_for([entry], 2000)))
     assert texts[2] == texts[3]
 
 
@@ -133,5 +144,5 @@ def test_hostile_messages_are_one_pass(text: str, request_for: Make, counter: ob
         message("assistant", [Text(text), ToolCall("c", "Bash", text)]),
         message("tool", [ToolResult("c", (Text(text),), True)]),
     ]
-    text = Digest().summarize(request_for(messages, 300))
+    text = digest(request_for(messages, 300))
     assert counter.count(text) <= 300  # type: ignore[attr-defined]
