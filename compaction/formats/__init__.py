@@ -1,0 +1,185 @@
+"""Session formats: recognised from content, read, and written back.
+
+`load` is the way in. Each format is a small module with one class; `_HOMES` registers them in the
+order in which they are tried, the most telling first.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import stat
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from compaction.errors import SessionError
+from compaction.formats.base import Format, History, ReadOptions
+from compaction.messages import IsCancelled, OnProgress, Session, Source
+
+if TYPE_CHECKING:
+    FORMATS: tuple[Format, ...]
+
+#: Module and class of every format, in the order of recognition.
+_HOMES: tuple[tuple[str, str], ...] = (
+    ("claude_code", "ClaudeCode"),
+    ("codex", "Codex"),
+    ("anthropic_messages", "AnthropicMessages"),
+    ("openai_responses", "OpenAIResponses"),
+    ("openai_chat", "OpenAIChat"),
+    ("yaml_chat", "YamlChat"),
+)
+
+SessionSource = str | os.PathLike[str] | bytes | BinaryIO | Source
+
+
+@cache
+def _formats() -> tuple[Format, ...]:
+    return tuple(
+        getattr(import_module(f"compaction.formats.{module}"), name)() for module, name in _HOMES
+    )
+
+
+def __getattr__(name: str) -> Any:
+    # The formats are imported when somebody asks for one, not with the package.
+    if name == "FORMATS":
+        return _formats()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def format_named(name: str) -> Format:
+    """The format of that name. Raises SessionError with the nearest names for an unknown one."""
+    for each in _formats():
+        if each.name == name:
+            return each
+    names = [each.name for each in _formats()]
+    near = difflib.get_close_matches(name, names, 2, 0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(names)}."
+    raise SessionError(f"There is no session format {name!r}; {hint}")
+
+
+def recognise(source: SessionSource) -> Format | None:
+    """The format of a session from its content; None when it is of no known one.
+
+    Raises SessionError for what holds no text at all.
+    """
+    from compaction.formats.recognising import recognise_in
+
+    return recognise_in(_formats(), _opened(source))[0]
+
+
+def load(
+    source: SessionSource,
+    *,
+    format: str | None = None,  # noqa: A002 - the word of the command line
+    history: History = "live",
+    conversation: str | None = None,
+    progress: OnProgress | None = None,
+    cancelled: IsCancelled | None = None,
+) -> Session:
+    """The session in a file, in bytes, in an open binary file, or on standard input ("-").
+
+    The format is found from the content unless `format` names it. `history="full"` gives
+    everything that was ever sent, real compactions marked. `conversation` chooses by id or
+    number (from 1) where a file holds several. `progress` is told at most about ten times a
+    second; where `cancelled` says so, reading stops and what was read is the session.
+
+    Raises SessionError when nothing can be used; what is only broken in part is told in
+    `Session.problems`.
+    """
+    from compaction.formats.recognising import recognise_in, unknown
+
+    if history not in ("live", "full"):
+        raise SessionError(f"history is 'live' or 'full', not {history!r}.")
+    opened = _opened(source)
+    if format is not None:
+        found: Format | None = format_named(format)
+        if not opened.data.strip():
+            raise SessionError(f"{_called(opened)} is empty: there is no session in it.")
+    else:
+        found, sample = recognise_in(_formats(), opened)
+        if found is None:
+            raise unknown(opened, sample)
+    assert found is not None
+    options = ReadOptions(history, conversation, progress)
+    if cancelled is not None:
+        options = ReadOptions(history, conversation, progress, cancelled)
+    try:
+        return found.read(opened, options)
+    except RecursionError:
+        raise SessionError(f"{_called(opened)} is nested too deep to be read.") from None
+
+
+def from_messages(
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    system: str | None = None,
+    model: str | None = None,
+) -> Session:
+    """A session of messages in memory, as an OpenAI or Anthropic request holds them."""
+    import json
+
+    request: dict[str, Any] = {}
+    if model:
+        request["model"] = model
+    if system is not None:
+        request["system"] = system
+    request["messages"] = list(messages)
+    if tools:
+        request["tools"] = list(tools)
+    data = json.dumps(request, ensure_ascii=True).encode()
+    source = Source(data, "messages in memory")
+    if not messages and system is None:
+        return Session(source, "openai-chat", ())
+    return load(source)
+
+
+# ---------------------------------------------------------------------------------- opening
+
+
+def _called(source: Source) -> str:
+    return source.name if source.name not in ("", "-") else "the input"
+
+
+def _opened(source: SessionSource) -> Source:
+    """The bytes behind whatever was given. Raises SessionError when they cannot be had."""
+    if isinstance(source, Source):
+        return source
+    if isinstance(source, bytes):
+        return Source(source)
+    if isinstance(source, (str, os.PathLike)):
+        name = os.fspath(source)
+        if name == "-":
+            return Source(sys.stdin.buffer.read(), "-")
+        return _from_file(name)
+    data = source.read()
+    if not isinstance(data, bytes):
+        raise SessionError("A session is read from a binary file; this one is open as text.")
+    return Source(data, str(getattr(source, "name", "")))
+
+
+def _from_file(name: str) -> Source:
+    """The bytes a file has now; what is written to it while they are read is not waited for."""
+    try:
+        with Path(name).open("rb") as file:
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode):
+                data = file.read(status.st_size)
+            else:
+                data = file.read()
+    except FileNotFoundError:
+        raise SessionError(f"{name}: there is no such file.") from None
+    except IsADirectoryError:
+        raise SessionError(
+            f"{name} is a folder; name the session file in it (`compaction` lists known places)."
+        ) from None
+    except PermissionError:
+        raise SessionError(f"{name} cannot be read: permission denied.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SessionError(f"{name!r} cannot be read: {reason}.") from None
+    return Source(data, name, os.path.abspath(name))

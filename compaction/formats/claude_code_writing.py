@@ -1,0 +1,245 @@
+"""Writing a Claude Code transcript: the kept lines as they are, behind a compaction boundary.
+
+This is what the tool itself writes when it compacts: a `compact_boundary` line, the summary as a
+user line marked `isCompactSummary`, then what goes on. Of a kept line only `parentUuid` changes,
+and only where the line it names is gone.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from compaction.formats import exact
+from compaction.formats.base import ReadOptions, Written
+from compaction.formats.claude_code import ClaudeCode, Transcript
+from compaction.formats.claude_code_lines import LinesBody
+from compaction.formats.converting import as_responses
+from compaction.formats.dialects import anthropic_like
+from compaction.formats.dialects.notes import Notes
+from compaction.formats.jsonl import Faults, records
+from compaction.formats.jsonspans import Bytes, scan
+from compaction.messages import Message, Session, Source, Span
+
+#: Envelope members that a new line takes from its neighbour, in the order the tool writes them.
+_ENVELOPE = ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "slug")
+
+_NAMESPACE = uuid.UUID("5b6f1f5e-3a41-5d0e-9d6a-6f2d0a4c7b11")
+
+_NO_TIME = "1970-01-01T00:00:00.000Z"
+
+
+def write(messages: Sequence[Message], session: Session) -> Written:
+    """`messages` as a transcript; the very file when nothing of it was changed."""
+    native = isinstance(session.document, Transcript) and session.format == ClaudeCode.name
+    if native and _same(messages, session.messages):
+        return Written((session.source.data,))
+    notes = Notes(ClaudeCode.title)
+    if native:
+        return Written(tuple(_Writing(session, notes).lines(messages)), notes.findings())
+    return Written(tuple(_foreign(messages, session, notes)), notes.findings())
+
+
+def _same(left: Sequence[Message], right: Sequence[Message]) -> bool:
+    return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
+
+
+def _new_id(*parts: object) -> str:
+    return str(uuid.uuid5(_NAMESPACE, "\0".join(str(part) for part in parts)))
+
+
+def _line(record: Mapping[str, Any]) -> bytes:
+    return exact.dump_bytes(record) + b"\n"
+
+
+def _stands_in(message: Message, source: Source) -> bool:
+    return isinstance(message.body, LinesBody) and message.body.reads(source)
+
+
+class _Writing:
+    """One transcript being written from the lines of another."""
+
+    def __init__(self, session: Session, notes: Notes) -> None:
+        self._session = session
+        self._source = session.source
+        self._notes = notes
+        self._parents = _parents(session.source)
+        self._written: set[str] = set()
+        self._last: str | None = None
+        self._time = _NO_TIME
+        document = session.document
+        assert isinstance(document, Transcript)
+        self._document = document
+
+    def lines(self, messages: Sequence[Message]) -> Iterator[bytes]:
+        """The lines of the file."""
+        envelope = self._envelope(messages)
+        for span in self._document.titles[-1:]:
+            yield self._raw(span)
+        first = next((m for m in messages if m.time), None)
+        self._time = first.time if first else _NO_TIME
+        yield self._boundary(envelope)
+        run: list[Message] = []
+        for index, message in enumerate(messages):
+            if _stands_in(message, self._source):
+                run.append(message)
+                continue
+            yield from self._kept(run)
+            run = []
+            yield from self._made(message, index, envelope)
+        yield from self._kept(run)
+        for span in self._document.clearings:
+            yield self._repointed(span)
+
+    def _envelope(self, messages: Sequence[Message]) -> dict[str, Any]:
+        for message in (*messages, *self._session.messages):
+            if not _stands_in(message, self._source):
+                continue
+            record = orjson.loads(self._source.raw(message.spans[0]))
+            found = {key: record[key] for key in _ENVELOPE if key in record}
+            found["isSidechain"] = False
+            return found
+        return {"isSidechain": False, "sessionId": self._document.session_id}
+
+    def _boundary(self, envelope: Mapping[str, Any]) -> bytes:
+        earlier = self._session.messages[0].id if self._session.messages else ""
+        made = _new_id("boundary", envelope.get("sessionId"), earlier, self._source.size)
+        record = {
+            "parentUuid": None,
+            "logicalParentUuid": None,
+            **envelope,
+            "type": "system",
+            "subtype": "compact_boundary",
+            "content": "Conversation compacted",
+            "isMeta": False,
+            "timestamp": self._time,
+            "uuid": made,
+            "level": "info",
+            "compactMetadata": {"trigger": "manual", "preTokens": 0},
+        }
+        self._note(made)
+        return _line(record)
+
+    def _note(self, made: str) -> None:
+        self._written.add(made)
+        self._last = made
+
+    def _kept(self, run: Sequence[Message]) -> Iterator[bytes]:
+        """Lines as they were read, in the order of the file."""
+        for span in sorted(span for message in run for span in message.spans):
+            yield self._repointed(span)
+
+    def _raw(self, span: Span) -> bytes:
+        return self._source.raw(span).rstrip(b"\r\n") + b"\n"
+
+    def _repointed(self, span: Span) -> bytes:
+        """One line; its parent is the nearest ancestor that is written, if its own is not."""
+        raw = self._source.raw(span).rstrip(b"\r\n")
+        text = exact.decode_bytes(raw)
+        node = scan(text, ("",))
+        value = node.value if isinstance(node.value, dict) else {}
+        parent = value.get("parentUuid")
+        wanted = self._ancestor(parent)
+        member = node.member("parentUuid")
+        made = value.get("uuid")
+        if isinstance(made, str):
+            self._note(made)
+        if isinstance(value.get("timestamp"), str):
+            self._time = value["timestamp"]
+        if member is None or parent == wanted or not raw.isascii() and text.encode() != raw:
+            return raw + b"\n"
+        offsets = Bytes(text, raw)
+        start, end = offsets.at(member.node.start), offsets.at(member.node.end)
+        return raw[:start] + orjson.dumps(wanted) + raw[end:] + b"\n"
+
+    def _ancestor(self, parent: object) -> str | None:
+        steps = 0
+        while isinstance(parent, str) and steps < len(self._parents) + 1:
+            if parent in self._written:
+                return parent
+            parent = self._parents.get(parent)
+            steps += 1
+        return self._last
+
+    def _made(self, message: Message, index: int, envelope: Mapping[str, Any]) -> Iterator[bytes]:
+        """Lines for a message that was not in the file, such as the summary."""
+        from compaction.formats.dialects.ids import Ids
+
+        rendered = anthropic_like.render_message(message, Ids(verbatim=True), self._notes.at(index))
+        if rendered is None:
+            return
+        made = _new_id(message.role, message.text, self._last)
+        record: dict[str, Any] = {"parentUuid": self._last, **envelope}
+        record["type"] = rendered["role"]
+        record["message"] = _message(rendered, made, self._session.model)
+        if message.summary:
+            record["isVisibleInTranscriptOnly"] = True
+            record["isCompactSummary"] = True
+        record["uuid"] = made
+        record["timestamp"] = message.time or self._time
+        self._note(made)
+        yield _line(record)
+
+
+def _message(rendered: Mapping[str, Any], made: str, model: str) -> dict[str, Any]:
+    if rendered["role"] == "user":
+        return {"role": "user", "content": rendered["content"]}
+    content = rendered["content"]
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    return {
+        "id": f"msg_{made.replace('-', '')}",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": content,
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 0, "output_tokens": 0},
+    }
+
+
+def _parents(source: Source) -> dict[str, object]:
+    """The parent of every line that has an id."""
+    found: dict[str, object] = {}
+    for value, _ in records(source, ReadOptions(), Faults()):
+        own = value.get("uuid")
+        if isinstance(own, str):
+            # A boundary has no parent; the line it follows stands beside it.
+            found.setdefault(own, value.get("parentUuid") or value.get("logicalParentUuid"))
+    return found
+
+
+def _foreign(messages: Sequence[Message], session: Session, notes: Notes) -> Iterator[bytes]:
+    """A transcript of messages that come from another format."""
+    turns = as_responses(messages, session, notes)
+    request = anthropic_like.render(turns, notes, session.format)
+    if request.system:
+        notes.at(0).tell("system", "the system prompt")
+    session_id = _new_id("session", session.format, session.source.size, len(messages))
+    times = [message.time for message in messages if message.time]
+    time = times[0] if times else _NO_TIME
+    last: str | None = None
+    envelope = {
+        "isSidechain": False,
+        "userType": "external",
+        "cwd": "/",
+        "sessionId": session_id,
+        "version": "2.0.0",
+        "gitBranch": "",
+    }
+    summaries = {message.text for message in messages if message.summary}
+    for number, rendered in enumerate(request.messages):
+        made = _new_id(session_id, number)
+        record: dict[str, Any] = {"parentUuid": last, **envelope, "type": rendered["role"]}
+        record["message"] = _message(rendered, made, session.model)
+        if rendered["content"] in summaries:
+            record["isVisibleInTranscriptOnly"] = True
+            record["isCompactSummary"] = True
+        record["uuid"] = made
+        record["timestamp"] = time
+        last = made
+        yield _line(record)

@@ -1,0 +1,199 @@
+"""What kind of file it is, told from its first bytes and first records, never from its name."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from compaction.errors import SessionError
+from compaction.formats.base import Format, Sample
+from compaction.messages import Source
+
+#: Bytes of a file with one record a line that are looked at.
+HEAD = 256 * 1024
+
+#: Records that are looked at.
+_LINES = 60
+
+_DECODER = json.JSONDecoder(strict=False)
+
+#: Files that are something else, by their first bytes.
+_OTHER_FILES: tuple[tuple[bytes, str], ...] = (
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"PK\x03\x04", "a ZIP archive; unpack it and open the session inside"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file; unpack it with `zstd -d`"),
+    (b"\x1f\x8b", "a gzip file; unpack it with `gunzip`"),
+    (b"%PDF", "a PDF"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"\x7fELF", "a program"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A session format that is known and cannot be read yet, by keys its records have."""
+
+    title: str
+    keys: frozenset[str]
+
+
+#: Most telling first. Each needs all of its keys in one object.
+_KNOWN: tuple[_Known, ...] = tuple(
+    _Known(title, frozenset(keys.split()))
+    for title, keys in (
+        ("an ATIF trajectory", "schema_version steps"),
+        ("a ChatGPT export", "mapping current_node"),
+        ("a ChatGPT export", "mapping create_time"),
+        ("a Claude.ai export", "chat_messages"),
+        ("OpenTelemetry spans", "resourceSpans"),
+        ("a Gemini CLI session", "projectHash sessionId"),
+        ("a VS Code Copilot Chat session", "requests responderUsername"),
+        ("Gemini contents", "contents"),
+        ("a Letta agent file", "agents blocks"),
+        ("tau2-bench simulations", "simulations tasks"),
+        ("an Inspect eval log", "eval samples"),
+        ("an Inspect eval log", "eval status"),
+        ("a ShareGPT data set", "conversations"),
+        ("a Google ADK session", "events appName"),
+        ("a pydantic-ai message list", "kind parts"),
+        ("Vercel AI messages", "role parts"),
+        ("LangSmith runs", "run_type inputs"),
+        ("LangChain messages", "lc kwargs"),
+    )
+)
+
+
+def sample_of(source: Source) -> Sample:
+    """The beginning of `source`, parsed as far as it goes. Raises SessionError for no text."""
+    data = source.data
+    if data.startswith(codecs.BOM_UTF8):
+        data = data[3:]
+    elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        data = data[: 2 * HEAD].decode("utf-16", errors="replace").encode("utf-8", "replace")
+    head = data[:HEAD]
+    if not head.strip():
+        raise SessionError(f"{_name(source)} is empty: there is no session in it.")
+    for magic, what in _OTHER_FILES:
+        if head.startswith(magic):
+            raise SessionError(f"{_name(source)} is {what}, which cannot be read as a session.")
+    if b"\0" in head[:8192]:
+        raise SessionError(f"{_name(source)} is a binary file: there is no session in it.")
+    lines = _lines(head, cut=len(data) > len(head))
+    if len(lines) > 1:
+        return Sample(head, lines=lines)
+    whole = _whole(data)
+    if whole is not None:
+        # A file of records may have just one line.
+        return Sample(head, whole, lines if lines and isinstance(whole, dict) else ())
+    if lines:
+        return Sample(head, lines=lines)
+    if head.lstrip()[:1] not in (b"{", b"["):
+        held = _yaml(data)
+        if held is not None:
+            return Sample(head, held, yaml=True)
+    return Sample(head)
+
+
+def recognise_in(formats: Sequence[Format], source: Source) -> tuple[Format | None, Sample]:
+    """The format of `source` among `formats`, and the sample it was told from."""
+    sample = sample_of(source)
+    for each in formats:
+        if each.recognise(sample):
+            return each, sample
+    return None, sample
+
+
+def unknown(source: Source, sample: Sample) -> SessionError:
+    """The error for a file of no format that can be read, saying what it looks like."""
+    name = _name(source)
+    values = (sample.whole, *sample.lines)
+    for known in _KNOWN:
+        if any(_has(value, known.keys) for value in values):
+            return SessionError(
+                f"{name} looks like {known.title}, a format that cannot be read yet; "
+                "`compaction formats` lists those that can."
+            )
+    if sample.head.lstrip()[:1] in (b"{", b"["):
+        return SessionError(
+            f"{name} is JSON without messages of any format known; name one with --as if it is "
+            "one (`compaction formats` lists them)."
+        )
+    return SessionError(
+        f"{name} is no session: it is neither JSON, JSON lines nor YAML with messages."
+    )
+
+
+def _has(value: object, keys: frozenset[str]) -> bool:
+    if isinstance(value, list):
+        return any(isinstance(one, dict) and keys <= one.keys() for one in value[:5])
+    return isinstance(value, dict) and keys <= value.keys()
+
+
+def _name(source: Source) -> str:
+    return source.name if source.name not in ("", "-") else "the input"
+
+
+def _lines(head: bytes, *, cut: bool) -> tuple[object, ...]:
+    """The JSON values of the first lines; those that are none are passed over."""
+    out: list[object] = []
+    pieces = head.split(b"\n")
+    if cut:
+        pieces.pop()
+    for piece in pieces[: 4 * _LINES]:
+        stripped = piece.strip()
+        if stripped[:1] != b"{":
+            # Lines of a pretty document are no records.
+            if stripped[:1] in (b"}", b"]", b'"') and not out:
+                return ()
+            continue
+        out += _values(stripped)
+        if len(out) >= _LINES:
+            break
+    return tuple(out)
+
+
+def _values(line: bytes) -> list[object]:
+    try:
+        return [orjson.loads(line)]
+    except orjson.JSONDecodeError:
+        pass
+    text = line.decode("utf-8", "replace")
+    out: list[object] = []
+    position = 0
+    while position < len(text) and text[position] == "{":
+        try:
+            value, position = _DECODER.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            break
+        out.append(value)
+    return out
+
+
+def _whole(data: bytes) -> object:
+    if data.lstrip()[:1] not in (b"{", b"["):
+        return None
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return _DECODER.decode(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _yaml(data: bytes) -> object:
+    """A YAML document that may hold messages; the text tells before the slow parser is asked."""
+    if b"role:" not in data and b"role\":" not in data and b"interactions:" not in data:
+        return None
+    from compaction.formats.yamlfile import open_yaml
+
+    try:
+        return open_yaml(Source(data), frozenset()).roots[0].value
+    except SessionError:
+        return None
