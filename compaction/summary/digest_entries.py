@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from compaction.secrets import mask
-from compaction.summary.digest_facts import SMALL_TALK, Facts, Turn
+from compaction.summary.digest_facts import ANNOUNCED, SMALL_TALK, Facts, Turn
 from compaction.summary.digest_layout import SECTIONS, Entry, Layout
 from compaction.summary.protocol import SummaryRequest
 from compaction.summary.quoting import quoted
@@ -15,8 +16,8 @@ from compaction.summary.quoting import quoted
 _SHORT = 24
 #: The least score of a value that a person or the assistant named, or a call was made with.
 _NAMED = 0.75
-#: How many values that only tools named are listed at most.
-_TOOL_VALUES = 40
+#: How many values of one kind that only tools named are listed at most.
+_TOOL_VALUES = 12
 #: In a longer conversation a bare "yes" is not worth a line, whatever came of it.
 _MANY_TURNS = 30
 #: In a short one the replies to the first and the last request are told before anything else.
@@ -60,11 +61,25 @@ def entries_of(facts: Facts, request: SummaryRequest) -> Layout:
 
 
 def _worth_listing(found: dict[str, tuple[str, float]]) -> Iterator[tuple[str, str, float]]:
-    """The values for a list: those nobody but a tool named are many, so only the best of them."""
-    told = sorted((score for _, score in found.values() if score < _NAMED), reverse=True)
-    least = told[_TOOL_VALUES] if len(told) > _TOOL_VALUES else 0.0
+    """The values for a list: those that only a tool named are many, so a few of each kind."""
+    told = sorted(
+        (-score, place, text, kind)
+        for place, (text, (kind, score)) in enumerate(found.items())
+        if score < _NAMED
+    )
+    listed: Counter[str] = Counter()
+    best: set[str] = set()
+    for _, _, text, kind in told:
+        if listed[kind] < _TOOL_VALUES:
+            listed[kind] += 1
+            best.add(text)
     for text, (kind, score) in found.items():
-        if score >= least and "·" not in text and "\n" not in text and not mask(text).kinds:
+        if (
+            (score >= _NAMED or text in best)
+            and "·" not in text
+            and "\n" not in text
+            and not mask(text).kinds
+        ):
             yield text, kind, score
 
 
@@ -98,9 +113,9 @@ def _lay_asked(facts: Facts, layout: Layout, room: int) -> None:
         layout.add("Asked", Entry(tuple(forms), score, turn.at, first=first))
     if len(told_of) < len(turns):
         layout.left_out["Asked"] = len(turns) - len(told_of)
-    for place, said in enumerate(facts.before[-20:]):
+    for place, said in enumerate(facts.before[-5:]):
         told = _told_text(said)
-        if len(told) >= _SHORT:
+        if len(told) >= _SHORT and not ANNOUNCED.match(told):
             layout.add("Decided", Entry((quoted(told, 280, one_line=True),), 3.5, place))
 
 

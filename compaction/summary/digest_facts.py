@@ -19,6 +19,7 @@ _ARGUMENT_WINDOW = 1000
 _PROSE_WINDOW = 20_000
 _VALUES_HELD = 40_000
 _OWN_WORDS = 1500
+_FEWEST_SPACES = 2
 
 _KIND_WEIGHT = {
     "id": 1.3, "url": 1.2, "address": 1.2, "pair": 1.1, "path": 1.0, "date": 0.9, "number": 0.9,
@@ -65,8 +66,8 @@ _CUES = (
     "残り", "今後",
 )  # fmt: skip
 
-# What is about to be done is neither decided nor open: the tool calls that follow say more.
-_ANNOUNCED = re.compile(
+#: What is about to be done is neither decided nor open: the tool calls that follow say more.
+ANNOUNCED = re.compile(
     r"(?:now,? )?(?:let me|let['’]s|I['’]ll (?:now|start|check|look|read|help|continue)|I need"
     r" to|next,? I)\b",
     re.I,
@@ -181,7 +182,8 @@ def _user(facts: Facts, message: Message, text: str, media: list[str], at: int) 
     # A long text is mostly pasted: only what is put strongly is taken for the person's own rule.
     own = len(said) <= _OWN_WORDS
     for sentence in constraints(said[:_PROSE_WINDOW], weak=own):
-        if own or demands(sentence):
+        few_words = sentence.isascii() and sentence.count(" ") < _FEWEST_SPACES
+        if (own or demands(sentence)) and not few_words:
             _keep(facts.musts, _unlisted(sentence), 7.0 if own else 4.5, at)
 
 
@@ -209,7 +211,7 @@ def _sentences(facts: Facts, prose: str, at: int) -> None:
             continue
         if sentence.endswith(("?", "？")):
             facts.last_question = sentence
-        elif sentence.endswith((":", "：")) or _ANNOUNCED.match(sentence):
+        elif sentence.endswith((":", "：")) or ANNOUNCED.match(sentence):
             continue
         elif _DECISION.search(sentence):
             _keep(facts.decided, _unlisted(sentence), 4.0, at)
@@ -225,8 +227,10 @@ def _instructions(facts: Facts, text: str, at: int) -> None:
     if not text:
         return
     facts.instructions.append((text, at))
+    # Long instructions are mostly the same for every session of a tool.
+    worth = 6.0 if len(text) <= _OWN_WORDS else 2.5
     for sentence in constraints(text[:_PROSE_WINDOW], weak=False):
-        _keep(facts.musts, sentence, 6.0, at)
+        _keep(facts.musts, _unlisted(sentence), worth, at)
     _values(facts, text[:_PROSE_WINDOW], 2.0, prose=True)
 
 

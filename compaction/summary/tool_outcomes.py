@@ -69,7 +69,7 @@ _TEST_BAD = re.compile(
     r"(?<![\d.])[1-9]\d* (?:failed|errors?|failures?|failing)|FAILED|Failures: [1-9]|Errors:"
     r" [1-9]|Failed: {1,6}[1-9]"
 )
-_GO_BAD = re.compile(r"^(?:--- FAIL: \S{1,200}|FAIL\s[^\n]{1,200})", re.MULTILINE)
+_GO_BAD = re.compile(r"^(?:--- FAIL: \S{1,200}|FAIL[ \t][^\n]{1,200})", re.MULTILINE)
 _GO_OK = re.compile(r"^ok\s+\S+\s+(?:[\d.]+s|\(cached\))", re.MULTILINE)
 _COMMIT = re.compile(
     r"^\[([\w./-]{1,100})(?: \(root-commit\))? ([0-9a-f]{7,40})\] ([^\n]{1,200})", re.MULTILINE

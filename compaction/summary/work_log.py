@@ -193,8 +193,11 @@ class WorkLog:
 
     def _files(self, layout: Layout) -> None:
         add = layout.add
+        # The files worked on most come first; the many others leave room for what was run.
+        ranks = {path: rank for rank, (path, _) in enumerate(self.changed.most_common())}
         for place, (path, times) in enumerate(self.changed.items()):
-            add("Done", Entry((_times(path, times),), 6 + min(times, 10) / 10, place, "Changed"))
+            score = 6.8 - 0.15 * min(ranks[path], 40)
+            add("Done", Entry((_times(path, times),), score, place, "Changed"))
         for place, path in enumerate(self.deleted):
             add("Done", Entry((f"{path} (deleted)",), 6, len(self.changed) + place, "Changed"))
         for place, (path, times) in enumerate(self.read.items()):
@@ -214,6 +217,7 @@ class WorkLog:
             layout.add(
                 "Done", Entry((f"committed {shortened(commit, 160)}",), 5.9 + at * self._late, at)
             )
+        latest = {signature(text): command.order for text, command in self.commands.items()}
         for command in self.commands.values():
             shown = shortened(command.text, _COMMAND_CHARS)
             if not shown:
@@ -225,6 +229,9 @@ class WorkLog:
             score += 1.0 if command.outcome and command.outcome.tests else 0.0
             if told == "git add" or (command.outcome and command.outcome.commit):
                 score = 1.0
+            if command.order < latest[told]:
+                # A later run of the same thing says how it stands now.
+                score *= 0.6
             score += command.order * self._late
             layout.add("Done", Entry((f"`{shown}`{state}{times}",), score, command.order))
 
