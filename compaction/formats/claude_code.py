@@ -81,9 +81,7 @@ def _is_envelope(line: object) -> bool:
         return False
     held = line.get("message")
     return (
-        isinstance(held, dict)
-        and "parts" not in held
-        and ("sessionId" in line or "uuid" in line)
+        isinstance(held, dict) and "parts" not in held and ("sessionId" in line or "uuid" in line)
     )
 
 
@@ -128,9 +126,7 @@ class _Reading:
     model: str = ""
     session_id: str = ""
     duplicates: int = 0
-    since_boundary: bool = False
     main: bool = False
-    reset: bool = False
 
     @property
     def full(self) -> bool:
@@ -209,7 +205,7 @@ class _Reading:
             self.left_out[otherwise] += 1
             return
         side = value.get("isSidechain") is True
-        if entry.summary and not side and not self.since_boundary:
+        if entry.summary and not side and not self.compactions and self.entries:
             # Older versions write the summary without a boundary line before it.
             self._boundary({}, None)
         if entry.typed and not side and self._is_twin(entry):
@@ -219,7 +215,6 @@ class _Reading:
         if not self._place(entry, side=side):
             return
         if entry.summary:
-            self.since_boundary = False
             self.entries += self.held_back
             self.held_back = []
         if entry.typed and not side and isinstance(entry.parent, str):
@@ -261,9 +256,7 @@ class _Reading:
             self._forget(gone)
             del self.entries[sibling.at :]
             self.branches = {
-                parent: branch
-                for parent, branch in self.branches.items()
-                if branch.at < sibling.at
+                parent: branch for parent, branch in self.branches.items() if branch.at < sibling.at
             }
         return False
 
@@ -297,7 +290,6 @@ class _Reading:
         meta = value.get("compactMetadata")
         meta = meta if isinstance(meta, dict) else {}
         before = meta.get("preTokens")
-        self.since_boundary = True
         if not self.full:
             kept = self._preserved(meta)
             self.left_out[_BEFORE] += len(self.entries) - len(kept)
@@ -331,9 +323,7 @@ class _Reading:
         if isinstance(listed, dict):
             listed = listed.get("uuids") or listed.get("messageUuids")
         if isinstance(listed, list):
-            wanted = {
-                str(one.get("uuid")) if isinstance(one, dict) else str(one) for one in listed
-            }
+            wanted = {str(one.get("uuid")) if isinstance(one, dict) else str(one) for one in listed}
             return [entry for entry in self.entries if entry.uuid in wanted]
         return []
 

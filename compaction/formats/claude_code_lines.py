@@ -305,5 +305,3 @@ def extend(entry: Entry, held: Mapping[str, Any], span: Span) -> bool:
     if usage is not None and (entry.usage is None or usage.output >= entry.usage.output):
         entry.usage = usage
     return fresh
-
-

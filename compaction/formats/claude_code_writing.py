@@ -149,7 +149,7 @@ class _Writing:
             self._note(made)
         if isinstance(value.get("timestamp"), str):
             self._time = value["timestamp"]
-        if member is None or parent == wanted or not raw.isascii() and text.encode() != raw:
+        if member is None or parent == wanted or (not raw.isascii() and text.encode() != raw):
             return raw + b"\n"
         offsets = Bytes(text, raw)
         start, end = offsets.at(member.node.start), offsets.at(member.node.end)

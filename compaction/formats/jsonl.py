@@ -173,7 +173,10 @@ def _closer(data: bytes, start: int, end: int, number: int, faults: Faults) -> I
         position = _skip(text, stop)
     if found > 1:
         faults.tell(
-            "info", "glued", f"Line {number:,} holds {found} records in one line; all are used.", number
+            "info",
+            "glued",
+            f"Line {number:,} holds {found} records in one line; all are used.",
+            number,
         )
 
 
@@ -183,9 +186,7 @@ def _skip(text: str, position: int) -> int:
     return position
 
 
-def _tell_torn(
-    faults: Faults, number: int, *, last: bool, whole: bool, why: ValueError
-) -> None:
+def _tell_torn(faults: Faults, number: int, *, last: bool, whole: bool, why: ValueError) -> None:
     reason = why.msg.lower() if isinstance(why, json.JSONDecodeError) else "not readable"
     if last and whole:
         faults.tell(
@@ -197,9 +198,7 @@ def _tell_torn(
         )
     else:
         what = "is no JSON" if whole else "holds the rest of a torn record"
-        faults.tell(
-            "error", "broken-line", f"Line {number:,} {what} ({reason}); skipped.", number
-        )
+        faults.tell("error", "broken-line", f"Line {number:,} {what} ({reason}); skipped.", number)
 
 
 def _resume(text: str, position: int) -> int | None:
@@ -222,9 +221,11 @@ def _resume(text: str, position: int) -> int | None:
 def _clean(value: Any) -> Any:
     """A value with the bytes that were no UTF-8 as replacement marks."""
     if type(value) is str:
-        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if not (
-            value.isascii()
-        ) and not _has_real_surrogate(value) else value
+        return (
+            value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+            if not (value.isascii()) and not _has_real_surrogate(value)
+            else value
+        )
     if type(value) is list:
         return [_clean(one) for one in value]
     if type(value) is dict:

@@ -189,7 +189,7 @@ def _whole(data: bytes) -> object:
 
 def _yaml(data: bytes) -> object:
     """A YAML document that may hold messages; the text tells before the slow parser is asked."""
-    if b"role:" not in data and b"role\":" not in data and b"interactions:" not in data:
+    if b"role:" not in data and b'role":' not in data and b"interactions:" not in data:
         return None
     from compaction.formats.yamlfile import open_yaml
 
