@@ -226,7 +226,7 @@ class WorkLog:
             times = f" (×{command.runs})" if command.runs > 1 else ""
             told = signature(command.text)
             score = 3.0 + (2.0 if any(word in f"{told} " for word in _MAIN) else 0.0)
-            score += 1.0 if command.outcome and command.outcome.tests else 0.0
+            score += 1.5 if command.outcome and command.outcome.tests else 0.0 if state else -1.5
             if told == "git add" or (command.outcome and command.outcome.commit):
                 score = 1.0
             if command.order < latest[told]:
