@@ -167,10 +167,7 @@ def _from_file(name: str) -> Source:
     try:
         with Path(name).open("rb") as file:
             status = os.fstat(file.fileno())
-            if stat.S_ISREG(status.st_mode):
-                data = file.read(status.st_size)
-            else:
-                data = file.read()
+            data = file.read(status.st_size if stat.S_ISREG(status.st_mode) else -1)
     except FileNotFoundError:
         raise SessionError(f"{name}: there is no such file.") from None
     except IsADirectoryError:
@@ -182,4 +179,4 @@ def _from_file(name: str) -> Source:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise SessionError(f"{name!r} cannot be read: {reason}.") from None
-    return Source(data, name, os.path.abspath(name))
+    return Source(data, name, str(Path(name).absolute()))

@@ -102,19 +102,19 @@ class Entry:
         return True
 
     def _block(self, block: object) -> bool:
-        kind = block.get("type") if isinstance(block, dict) else None
-        if self.seen is not None:
-            mark: object
-            if isinstance(block, dict):
-                mark = (kind, block.get("id") or hash(str(block.get("text") or block)))
+        if not isinstance(block, dict):
+            if isinstance(block, str):
+                self._text(block)
             else:
-                mark = hash(str(block))
+                self._parts(parse_content([block]))
+            return True
+        kind = block.get("type")
+        if self.seen is not None:
+            mark = (kind, block.get("id") or hash(str(block.get("text") or block)))
             if mark in self.seen:
                 return False
             self.seen.add(mark)
-        if isinstance(block, str):
-            self._text(block)
-        elif kind == "text" and isinstance(block["text"] if "text" in block else None, str):
+        if kind == "text" and isinstance(block.get("text"), str):
             self._text(block["text"])
         elif kind == "tool_use":
             name, given = block.get("name"), block.get("input")

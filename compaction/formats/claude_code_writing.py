@@ -17,7 +17,7 @@ from compaction.formats import exact
 from compaction.formats.base import ReadOptions, Written
 from compaction.formats.claude_code import ClaudeCode, Transcript
 from compaction.formats.claude_code_lines import LinesBody
-from compaction.formats.converting import as_responses
+from compaction.formats.converting import as_responses, is_same
 from compaction.formats.dialects import anthropic_like
 from compaction.formats.dialects.notes import Notes
 from compaction.formats.jsonl import Faults, records
@@ -35,16 +35,12 @@ _NO_TIME = "1970-01-01T00:00:00.000Z"
 def write(messages: Sequence[Message], session: Session) -> Written:
     """`messages` as a transcript; the very file when nothing of it was changed."""
     native = isinstance(session.document, Transcript) and session.format == ClaudeCode.name
-    if native and _same(messages, session.messages):
+    if native and is_same(messages, session.messages):
         return Written((session.source.data,))
     notes = Notes(ClaudeCode.title)
     if native:
         return Written(tuple(_Writing(session, notes).lines(messages)), notes.findings())
     return Written(tuple(_foreign(messages, session, notes)), notes.findings())
-
-
-def _same(left: Sequence[Message], right: Sequence[Message]) -> bool:
-    return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
 
 
 def _new_id(*parts: object) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from compaction.formats import exact
 from compaction.formats.base import ReadOptions, Written
 from compaction.formats.codex import Codex, ItemBody, Rollout
+from compaction.formats.converting import is_same
 from compaction.formats.dialects import responses_like
 from compaction.formats.dialects.ids import Ids
 from compaction.formats.dialects.notes import Notes
@@ -31,9 +32,8 @@ def write(messages: Sequence[Message], session: Session) -> Written:
     """`messages` as a rollout; the very file when nothing of it was changed."""
     document = session.document
     native = isinstance(document, Rollout) and session.format == Codex.name
-    if native and len(messages) == len(session.messages):
-        if all(a is b for a, b in zip(messages, session.messages, strict=True)):
-            return Written((session.source.data,))
+    if native and is_same(messages, session.messages):
+        return Written((session.source.data,))
     notes = Notes(Codex.title)
     if isinstance(document, Rollout) and native and document.meta and not document.flat:
         return Written(tuple(_own(messages, session, document, notes)), notes.findings())

@@ -59,3 +59,8 @@ def spelled_role(session: Session, role: str) -> str:
             if isinstance(record, Mapping) and isinstance(record.get("role"), str):
                 return str(record["role"])
     return role
+
+
+def is_same(left: Sequence[Message], right: Sequence[Message]) -> bool:
+    """Whether both lists hold the very same messages."""
+    return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
