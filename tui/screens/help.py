@@ -16,7 +16,7 @@ from tui.widgets.detail import MessageDetail
 from tui.widgets.message_list import MessageList
 from tui.widgets.slider import Slider
 from tui.widgets.summary_view import SummaryView
-from tui.widgets.text_flow import Passage
+from tui.widgets.text_flow import Passage, wrapped
 from tui.widgets.text_pane import TextPane
 
 #: Widgets whose own keys are told, under a heading.
@@ -43,12 +43,16 @@ _SIGNS = (
 )
 
 
+#: Below this width the names that the settings use are left out.
+_NAMED = 66
+
+
 class Help(Dialog[None]):
     """All keys as they are now, with the settings' own in place of the usual ones."""
 
     DEFAULT_CSS = """
     Help {
-        & > #panel { width: 92; height: 94%; }
+        & > #panel { width: 100; height: 94%; }
         & TextPane { height: 1fr; }
     }
     """
@@ -63,32 +67,49 @@ class Help(Dialog[None]):
         self._place = place
 
     def content(self) -> ComposeResult:
-        yield TextPane(help_passages(self._keymap, self._place))
+        yield TextPane()
 
     def on_mount(self) -> None:
         """The keys move the text at once."""
         self.query_one(TextPane).focus()
+        self.call_after_refresh(self._lay_out)
+
+    def on_resize(self) -> None:
+        """Another width wraps differently."""
+        self.call_after_refresh(self._lay_out)
+
+    def _lay_out(self) -> None:
+        pane = self.query_one(TextPane)
+        width = pane.scrollable_content_region.width
+        pane.show(help_passages(self._keymap, self._place, width), keep_place=True)
 
 
-def help_passages(keymap: Mapping[str, str], place: str = "") -> list[Passage]:
-    """What help says, one passage a line."""
+def help_passages(
+    keymap: Mapping[str, str], place: str = "", width: int = 100
+) -> list[Passage]:
+    """What help says, one passage a line of at most `width` cells."""
     passages: list[Passage] = []
+
+    def tell(keys: str, name: str, text: str) -> None:
+        passages.extend(_lines(keys, name, text, width))
+
     for group, commands in grouped(keymap):
         passages.append(Passage(group, "accent"))
         for command in commands:
             keys = "  ".join(shown_key(key) for key in command.keys) or "no key"
-            passages.append(_line(keys, command.id, command.tooltip))
+            tell(keys, command.id, command.tooltip)
         passages.append(Passage(""))
     for heading, widget in _WIDGETS:
         passages.append(Passage(heading, "accent"))
         for binding in _bindings_of(widget):
             keys = keymap.get(binding.id or "", binding.key)
             shown = "  ".join(shown_key(key) for key in split_keys(keys))
-            passages.append(_line(shown, binding.id or "", binding.description))
+            tell(shown, binding.id or "", binding.description)
         passages.append(Passage(""))
     for heading, lines in (("With the mouse", _MOUSE), ("Signs", _SIGNS)):
         passages.append(Passage(heading, "accent"))
-        passages.extend(_line(sign, "", text) for sign, text in lines)
+        for sign, text in lines:
+            tell(sign, "", text)
         passages.append(Passage(""))
     where = f" ({place})" if place else ""
     passages.append(
@@ -101,11 +122,14 @@ def help_passages(keymap: Mapping[str, str], place: str = "") -> list[Passage]:
     return passages
 
 
-def _line(keys: str, name: str, text: str) -> Passage:
-    line = f"  {keys}{' ' * max(2, 20 - cell_len(keys))}"
-    if name:
-        line += name + " " * max(2, 20 - cell_len(name))
-    return Passage(line + text)
+def _lines(keys: str, name: str, text: str, width: int) -> Iterator[Passage]:
+    """Keys, a name and what it does, in columns; what is too long goes on below its beginning."""
+    left = f"  {keys}{' ' * max(2, 19 - cell_len(keys))}"
+    if width >= _NAMED and name:
+        left += name + " " * max(2, 18 - cell_len(name))
+    room = max(16, width - cell_len(left))
+    for at, piece in enumerate(wrapped(text, room)):
+        yield Passage((left if at == 0 else " " * cell_len(left)) + piece)
 
 
 def _bindings_of(widget: type[Widget]) -> Iterator[Binding]:
