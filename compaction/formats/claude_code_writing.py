@@ -232,7 +232,8 @@ def _foreign(messages: Sequence[Message], session: Session, notes: Notes) -> Ite
         made = _new_id(session_id, number)
         record: dict[str, Any] = {"parentUuid": last, **envelope, "type": rendered["role"]}
         record["message"] = _message(rendered, made, session.model)
-        if rendered["content"] in summaries:
+        content = rendered["content"]
+        if isinstance(content, str) and content in summaries:
             record["isVisibleInTranscriptOnly"] = True
             record["isCompactSummary"] = True
         record["uuid"] = made
