@@ -1,0 +1,202 @@
+"""Work behind the screen: loading, counting, summarizing, searching. Runs in threads.
+
+Nothing here touches a widget. Each function posts frozen events; the screen owns the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.message import Message as Event
+
+from compaction.errors import CompactionError
+from compaction.messages import IsCancelled, Progress, Session
+
+if TYPE_CHECKING:
+    from compaction.compacting import Compacted
+    from compaction.evidence import Survival
+    from compaction.groups import Groups
+    from compaction.planning import Plan
+    from compaction.policy import Policy
+    from compaction.summary import Summarizer
+    from compaction.tokens import Counts
+    from tui.opening import Opening
+
+Post = Callable[[Event], object]
+
+
+@dataclass
+class LoadProgress(Event):
+    """How far reading is."""
+
+    ticket: int
+    progress: Progress
+
+    def can_replace(self, message: Event) -> bool:
+        """Only the newest number matters."""
+        return isinstance(message, LoadProgress)
+
+
+@dataclass
+class Loaded(Event):
+    """A session was read, its sizes estimated and its groups found."""
+
+    ticket: int
+    session: Session
+    counts: Counts
+    groups: Groups
+
+
+@dataclass
+class LoadFailed(Event):
+    """A session cannot be read."""
+
+    ticket: int
+    reason: str
+
+
+@dataclass
+class Counted(Event):
+    """More messages are counted."""
+
+    ticket: int
+    counts: Counts
+
+    def can_replace(self, message: Event) -> bool:
+        """Later counts hold the earlier ones."""
+        return isinstance(message, Counted) and message.ticket == self.ticket
+
+
+@dataclass
+class CountFailed(Event):
+    """Counting is not possible; the estimates stay."""
+
+    ticket: int
+    reason: str
+
+
+@dataclass
+class Summarized(Event):
+    """A plan was carried out, or could not be (`reason`)."""
+
+    ticket: int
+    plan: Plan
+    result: Compacted | None
+    survival: Survival | None = None
+    reason: str = ""
+
+
+@dataclass
+class Hits(Event):
+    """The messages that hold a text."""
+
+    ticket: int
+    needle: str
+    indexes: tuple[int, ...]
+
+
+def load(opening: Opening, ticket: int, post: Post, stopped: IsCancelled) -> None:
+    """Read the session of `opening`; where `stopped` says so, what was read is the session."""
+    from compaction.formats import load as load_session
+    from compaction.groups import find_groups
+    from compaction.tokens import estimate
+
+    def tell(progress: Progress) -> None:
+        post(LoadProgress(ticket, progress))
+
+    source = opening.source
+    if source is None:
+        return
+    try:
+        session = load_session(
+            source,
+            format=opening.read_as,
+            history=opening.history,
+            conversation=opening.conversation,
+            progress=tell,
+            cancelled=stopped,
+        )
+    except CompactionError as error:
+        post(LoadFailed(ticket, str(error)))
+        return
+    except MemoryError:
+        post(LoadFailed(ticket, f"{opening.name}: there is not enough memory to read it."))
+        return
+    post(Loaded(ticket, session, estimate(session), find_groups(session.messages)))
+
+
+def count(
+    session: Session,
+    policy: Policy,
+    estimated: Counts,
+    cache: Path | None,
+    ticket: int,
+    post: Post,
+    stopped: IsCancelled,
+) -> None:
+    """Count the messages of `session`, telling of every batch."""
+    from compaction.planning import counts_for
+    from compaction.tokens import CountCache, Counts, count_steps, foreign_model, tools_tokens
+
+    tokenizer = policy.tokens
+    try:
+        if tokenizer == "chars/4":
+            post(Counted(ticket, counts_for(session, policy)))
+            return
+        kept = CountCache(cache) if cache is not None else None
+        overhead = tools_tokens(session, tokenizer)
+        model = foreign_model(session, tokenizer)
+        counts = Counts(
+            estimated.tokenizer, estimated.tokens, overhead=overhead, exact=False, model=model
+        )
+        if not session.messages:
+            post(Counted(ticket, Counts(tokenizer, estimated.tokens, overhead=overhead)))
+        for start, tokens in count_steps(session, tokenizer, cache=kept, cancelled=stopped):
+            counts = counts.with_counted(start, tokens, tokenizer)
+            post(Counted(ticket, counts))
+            if stopped():
+                return
+    except CompactionError as error:
+        if not stopped():
+            post(CountFailed(ticket, str(error)))
+
+
+def summarize(
+    plan: Plan,
+    summarizer: Summarizer | None,
+    text: str | None,
+    ticket: int,
+    post: Post,
+    stopped: IsCancelled,
+) -> None:
+    """Carry out `plan`: with the summarizer, or with the `text` a person wrote."""
+    from compaction.compacting import compact, compact_with_text
+    from compaction.evidence import survival
+
+    try:
+        if text is not None and plan.compacts:
+            result = compact_with_text(plan, text)
+        else:
+            result = compact(plan, summarizer, cancelled=stopped)
+    except CompactionError as error:
+        if not stopped():
+            post(Summarized(ticket, plan, None, reason=str(error)))
+        return
+    found = None
+    if result.summary is not None and not stopped():
+        replaced = [plan.session.messages[index] for index in result.plan.summarized]
+        found = survival(replaced, result.summary.content, list(result.plan.summarized))
+    if not stopped():
+        post(Summarized(ticket, plan, result, found))
+
+
+def search(session: Session, needle: str, ticket: int, post: Post, stopped: IsCancelled) -> None:
+    """Find `needle` in every message, whatever its case."""
+    from tui.filtering import search as find
+
+    indexes = find(session, needle, cancelled=stopped)
+    if not stopped():
+        post(Hits(ticket, needle, tuple(indexes)))

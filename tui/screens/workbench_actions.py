@@ -1,0 +1,482 @@
+"""What the commands of the table do on the workbench."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from array import array
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import work
+from textual.content import Content
+from textual.dom import DOMNode
+from textual.widgets import Static
+from textual.worker import get_current_worker
+
+from compaction.errors import CompactionError
+from compaction.plaintext import one_line
+from tui import filtering, loading
+from tui.reproducing import command_line
+from tui.screens.ask import Ask
+from tui.screens.choose import Choice, Choose
+from tui.screens.export import Export, Exported
+from tui.screens.help import Help
+from tui.screens.open import OpenSession
+from tui.state import Setting, boundary_moved, switched, toggled_pin
+from tui.widgets.filter_bar import FilterBar
+from tui.widgets.looks import counted
+from tui.widgets.message_list import MessageList
+from tui.widgets.search_bar import EntryBar, SearchBar
+from tui.widgets.slider import Slider
+from tui.widgets.summary_view import SummaryView
+
+if TYPE_CHECKING:
+    from tui.screens.workbench import WorkbenchScreen as _Base
+else:
+    _Base = DOMNode
+
+#: Seconds between two looks at a file that is followed.
+_FOLLOW = 1.0
+
+
+class WorkbenchActions(_Base):
+    """The commands. Mixed into the workbench, which owns the state."""
+
+    # ----------------------------------------------------------------------------- dialogs
+
+    def action_help(self) -> None:
+        """All keys."""
+        self.app.push_screen(Help(self.settings.keymap))
+
+    @work
+    async def action_open(self) -> None:
+        """Choose another session."""
+        path = await self.app.push_screen_wait(OpenSession(self.app.settings.recent))
+        if path:
+            opening = replace(self.opening, source=path, name=path, demo=False, summary_text=None)
+            self.app.show_session(replace(opening, conversation=None, read_as=None))
+
+    @work
+    async def action_export(self) -> None:
+        """Write the compacted session."""
+        if self.result is None or self.summarizing:
+            self.app.say("The result is not made yet; try again in a moment.", severity="warning")
+            return
+        done: Exported | None = await self.app.push_screen_wait(Export(self.result))
+        if done is not None:
+            self.app.say(done.told, title="Exported")
+
+    @work
+    async def action_choose_policy(self) -> None:
+        """Choose a published policy."""
+        from compaction.policy import preset, presets
+
+        choices = [Choice(name, name, one_line(_about(name), 120)) for name in presets()]
+        current = self.history.present.policy.name
+        chosen = await self.app.push_screen_wait(Choose("Policy", choices, current))
+        if chosen:
+            policy = self.history.present.policy
+            self.set_policy(switched(policy, preset(chosen)), f"policy {chosen}")
+            self.app.remember(replace(self.app.settings, policy=preset(chosen)))
+
+    @work
+    async def action_save_policy(self) -> None:
+        """Write the policy as YAML."""
+        policy = self.history.present.policy
+        path = await self.app.push_screen_wait(
+            Ask("Save the policy", f"{policy.name}.yaml", note="A YAML file; --policy takes it.")
+        )
+        if not path:
+            return
+        target = Path(path).expanduser()
+        if target.exists():
+            sure = await self.app.push_screen_wait(
+                Choose(
+                    f"{one_line(path)} exists",
+                    [Choice("yes", "Replace it", key="y"), Choice("no", "Leave it", key="n")],
+                    "no",
+                )
+            )
+            if sure != "yes":
+                return
+        from tui.writing import write_text
+
+        wrong = write_text(target, policy.to_yaml())
+        if wrong:
+            self.app.say(wrong, severity="error")
+        else:
+            self.app.say(
+                f"Wrote {path}. Use it with --policy {shlex.quote(path)}.", title="Policy saved"
+            )
+
+    @work
+    async def action_theme(self) -> None:
+        """Choose the colours."""
+        names = sorted(self.app.available_themes, key=lambda n: (not n.startswith("workbench"), n))
+        chosen = await self.app.push_screen_wait(
+            Choose("Theme", [Choice(name, name) for name in names], self.app.theme)
+        )
+        if chosen:
+            self.app.remember_theme(chosen)
+
+    @work
+    async def action_copy(self) -> None:
+        """Copy the message, the summary, or the command line of this setting."""
+        choices = [
+            Choice("message", "The message under the cursor", key="m"),
+            Choice("summary", "The summary as it will be sent", key="s"),
+            Choice("command", "The command line of this setting", key="c"),
+        ]
+        chosen = await self.app.push_screen_wait(Choose("Copy", choices))
+        text = self._to_copy(chosen) if chosen else None
+        if text is None:
+            return
+        if not text:
+            self.app.say("There is none to copy.", severity="warning")
+            return
+        self.app.copy_to_clipboard(text)
+        self.app.say(f"Copied {counted(len(text), 'character')} to the clipboard.")
+
+    def _to_copy(self, what: str) -> str:
+        if what == "command":
+            opening = self.opening
+            return command_line(
+                opening.source if isinstance(opening.source, str) else None,
+                self.history.present.policy,
+                read_as=opening.read_as or "",
+                history=opening.history,
+                conversation=opening.conversation or "",
+            )
+        if what == "summary":
+            made = self.result.summary if self.result is not None else None
+            return made.content if made is not None else ""
+        index = self.query_one(MessageList).cursor_message
+        if index is None or self.session is None:
+            return ""
+        return self.session.messages[index].text
+
+    # ------------------------------------------------------------------------------ setting
+
+    def action_boundary(self, steps: int) -> None:
+        """Move the boundary by one group."""
+        if self.plan is None:
+            return
+        moved = boundary_moved(self.plan, steps)
+        if moved is None:
+            self.app.say("There is no further place for the boundary.")
+        else:
+            self.set_policy(moved, "boundary", gesture=True)
+
+    def action_keep_from_cursor(self) -> None:
+        """Keep everything from the cursor on."""
+        self.query_one(MessageList).action_boundary_here()
+
+    def action_pin(self) -> None:
+        """Pin the message under the cursor, or no longer."""
+        index = self.query_one(MessageList).cursor_message
+        if index is None or self.plan is None:
+            return
+        if self.plan.region(index) in ("head", "recent") and self.plan.compacts:
+            policy = self.history.present.policy
+            if index not in policy.head.pins:
+                self.app.say(f"#{index} is kept anyway; the pin holds when the cut moves.")
+        self.set_policy(toggled_pin(self.history.present.policy, index), f"pin #{index}")
+
+    def action_focus_budget(self) -> None:
+        """Go to the budget slider."""
+        self.query_one("#budget", Slider).focus()
+
+    def action_focus_keep(self) -> None:
+        """Go to the keep-recent slider."""
+        self.query_one("#keep", Slider).focus()
+
+    def action_undo(self) -> None:
+        """Take back the last change."""
+        self._travel(back=True)
+
+    def action_redo(self) -> None:
+        """Make it again."""
+        self._travel(back=False)
+
+    def _travel(self, *, back: bool) -> None:
+        label = self.history.undoes if back else self.history.redoes
+        if not label:
+            self.app.say(f"There is nothing to {'undo' if back else 'redo'}.")
+            return
+        before = self.history.present
+        self.history = self.history.undone() if back else self.history.redone()
+        self._take_setting(before)
+        self.app.say(f"{'Took back' if back else 'Made again'}: {label}.")
+
+    # ------------------------------------------------------------------------------ summary
+
+    def action_summarize(self) -> None:
+        """Make the summary now."""
+        if self.plan is None or not self.plan.compacts:
+            reason = self.plan.reason if self.plan is not None else "no session is open"
+            self.app.say(f"There is nothing to summarize: {reason}.")
+            return
+        before = self.history.present
+        if before.summary_edit is not None:
+            self.history = self.history.change(Setting(before.policy), "summary made anew")
+        self._summary_ticket += 1
+        self.summarizing = True
+        self._make_summary(asked=True)
+        self.show_pane("summary")
+
+    def action_edit_summary(self) -> None:
+        """Edit the summary in place."""
+        if self.result is None or self.result.summary is None:
+            self.app.say("There is no summary to edit.")
+            return
+        self.show_pane("summary", focus=True)
+        self.query_one(SummaryView).action_edit()
+
+    def on_summary_view_edited(self, event: SummaryView.Edited) -> None:
+        """Take the edited text, as one step of undo."""
+        self.edit_summary(event.text)
+
+    def edit_summary(self, text: str) -> None:
+        """Use `text` as the summary."""
+        if not text.strip():
+            self.app.say("An empty summary never replaces anything.", severity="warning")
+            return
+        before = self.history.present
+        self.history = self.history.change(Setting(before.policy, text), "summary")
+        self._take_setting(before)
+
+    def action_edit_outside(self) -> None:
+        """Edit the summary in the editor of the environment."""
+        made = self.result.summary if self.result is not None else None
+        if made is None:
+            self.app.say("There is no summary to edit.")
+            return
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+        if not editor:
+            self.app.say("Set $EDITOR to the editor you want.", severity="warning")
+            return
+        with tempfile.TemporaryDirectory(prefix="compaction-") as folder:
+            file = Path(folder) / "summary.md"
+            file.write_text(made.text, encoding="utf-8")
+            try:
+                with self.app.suspend():
+                    done = subprocess.run([*shlex.split(editor), str(file)], check=False)  # noqa: S603
+                text = file.read_text(encoding="utf-8", errors="replace")
+            except (OSError, ValueError) as error:
+                self.app.say(f"{editor} cannot be run: {error}.", severity="error")
+                return
+        if done.returncode:
+            self.app.say(f"{editor} ended with {done.returncode}; the summary stays as it was.")
+        elif text.strip() != made.text.strip():
+            self.edit_summary(text.rstrip("\n"))
+
+    # --------------------------------------------------------------------- search and filter
+
+    def action_search(self) -> None:
+        """Open the search."""
+        self.query_one(SearchBar).open()
+
+    def action_filter(self) -> None:
+        """Open the filter."""
+        self.query_one(FilterBar).open()
+
+    def on_entry_bar_changed(self, event: EntryBar.Changed) -> None:
+        """Search while it is typed; check a filter."""
+        if isinstance(event.bar, SearchBar):
+            self._look_for(event.text)
+            return
+        try:
+            made = filtering.parse(event.text)
+        except filtering.FilterError as error:
+            event.bar.say(str(error), wrong=True)
+            return
+        if self.session is not None and made is not None:
+            if not filtering.needs_bodies((*self.filters, made)):
+                left = len(self._rows_under((*self.filters, made)))
+                self.query_one(FilterBar).say_left(left, len(self.session.messages))
+            else:
+                event.bar.say("")
+
+    def on_entry_bar_submitted(self, event: EntryBar.Submitted) -> None:
+        """Go to the first hit; add the filter."""
+        if isinstance(event.bar, SearchBar):
+            self.query_one(MessageList).focus()
+            self.action_next_hit(here=True)
+            return
+        try:
+            made = filtering.parse(event.text)
+        except filtering.FilterError as error:
+            event.bar.say(str(error), wrong=True)
+            return
+        event.bar.close()
+        self.query_one(MessageList).focus()
+        if made is not None:
+            self.set_filters((*self.filters, made))
+
+    def on_entry_bar_closed(self, event: EntryBar.Closed) -> None:
+        """Forget what was looked for."""
+        if isinstance(event.bar, SearchBar):
+            self._look_for("")
+        self.query_one(MessageList).focus()
+
+    def _look_for(self, needle: str) -> None:
+        self._search_ticket += 1
+        self.hits = ()
+        self.query_one(MessageList).set_search(needle, ())
+        if not needle or self.session is None:
+            self.query_one(SearchBar).say("")
+            return
+        self.query_one(SearchBar).say_count(None, 0, searching=True)
+        self._search(needle, self._search_ticket)
+
+    @work(thread=True, exclusive=True, group="search", exit_on_error=False)
+    def _search(self, needle: str, ticket: int) -> None:
+        worker = get_current_worker()
+        if self.session is not None:
+            loading.search(
+                self.session, needle, ticket, self.post_message, lambda: worker.is_cancelled
+            )
+
+    def on_hits(self, event: loading.Hits) -> None:
+        """Mark the hits, and go to the first one from the cursor on."""
+        if event.ticket != self._search_ticket:
+            return
+        self.hits = tuple(filtering.within(event.indexes, self.rows))
+        self.query_one(MessageList).set_search(event.needle, self.hits)
+        self.action_next_hit(here=True)
+
+    def action_next_hit(self, *, here: bool = False) -> None:
+        """Go to the next message that holds the text."""
+        self._to_hit(1, here=here)
+
+    def action_previous_hit(self) -> None:
+        """Go to the one before."""
+        self._to_hit(-1, here=False)
+
+    def _to_hit(self, step: int, *, here: bool) -> None:
+        rows = self.query_one(MessageList)
+        at = rows.cursor_message or 0
+        if here:
+            at -= 1
+        place = filtering.next_hit(self.hits, at, step)
+        bar = self.query_one(SearchBar)
+        if place is not None:
+            rows.select(self.hits[place])
+        bar.say_count(place, len(self.hits))
+
+    def set_filters(self, filters: tuple[filtering.Filter, ...]) -> None:
+        """Show only what all `filters` leave."""
+        self.filters = filters
+        chips = self.query_one("#chips", Static)
+        text = "  ".join(f"⊂ {one_line(each.text, 40)}" for each in filters)
+        chips.update(Content(f"{text}   esc drops the last" if text else ""))
+        chips.set_class(bool(filters), "-shown")
+        if not filters:
+            self.take_rows(None)
+        elif filtering.needs_bodies(filters):
+            self._filter(filters)
+        else:
+            self.take_rows(self._rows_under(filters))
+
+    @work(thread=True, exclusive=True, group="filter", exit_on_error=False)
+    def _filter(self, filters: tuple[filtering.Filter, ...]) -> None:
+        rows = self._rows_under(filters)
+        if not get_current_worker().is_cancelled and filters == self.filters:
+            self.app.call_from_thread(self.take_rows, rows)
+
+    def _rows_under(self, filters: tuple[filtering.Filter, ...]) -> array[int]:
+        session, plan = self.session, self.plan
+        if session is None or plan is None:
+            return array("l")
+        return filtering.apply(session, plan.counts, plan, self.findings(), filters)
+
+    def take_rows(self, rows: array[int] | None) -> None:
+        """Show these messages only; None for all."""
+        self.rows = rows
+        self.query_one(MessageList).rows = rows
+        if rows is not None and self.session is not None and not rows:
+            self.app.say("No message is left by these filters.", severity="warning")
+
+    # ---------------------------------------------------------------------------- the screen
+
+    def action_pane(self, pane: str) -> None:
+        """Bring a pane to the front."""
+        self.show_pane(pane, focus=not self.has_class("-wide"))
+
+    def action_open_message(self) -> None:
+        """Read the message at length."""
+        self.show_pane("message", focus=True)
+
+    def action_presenter(self) -> None:
+        """Bigger bars and less around them, or as before."""
+        self.presenting = not self.presenting
+        self.set_class(self.presenting, "-presenting")
+
+    def action_history(self) -> None:
+        """Everything ever sent in place of the live context, or back."""
+        if self.session is None:
+            return
+        other = "full" if self.opening.history == "live" else "live"
+        self.opening = replace(self.opening, history=other)
+        self.start_loading()
+
+    def action_follow(self) -> None:
+        """Take in what is added to the file, or no longer."""
+        if not isinstance(self.opening.source, str) or self.opening.source == "-":
+            self.app.say("Only a file can be followed.", severity="warning")
+            return
+        self.following = not self.following
+        self._show_title()
+        if self.following:
+            self.app.say("Following the file; a stops it.")
+            self._look_at_file()
+
+    def _look_at_file(self) -> None:
+        if not self.following or self.session is None:
+            return
+        try:
+            size = Path(str(self.opening.source)).stat().st_size
+        except OSError as error:
+            self.following = False
+            self.app.say(f"The file cannot be followed: {error.strerror}.", severity="warning")
+            return
+        if size != self.session.source.size and not self._loading:
+            self.start_loading(keep_place=True)
+        self.set_timer(_FOLLOW, self._look_at_file)
+
+    def action_back(self) -> None:
+        """Leave one thing that is open: reading, a pane, the search, the last filter."""
+        if self._loading and not self._keep_place:
+            self._stop_loading = True
+            self.say_status("keeping what is read …", calm=True)
+        elif self.close_pane():
+            return
+        elif self.summarizing and not self._is_free():
+            self._summary_ticket += 1
+            self.summarizing = False
+            self.summary_reason = "It was stopped."
+            self.show_summary()
+        elif self.query_one(SearchBar).is_open:
+            self.query_one(SearchBar).action_close()
+        elif self.query_one(FilterBar).is_open:
+            self.query_one(FilterBar).action_close()
+        elif self.filters:
+            self.set_filters(self.filters[:-1])
+        else:
+            self.query_one(MessageList).focus()
+
+
+def _about(name: str) -> str:
+    from compaction.policy import preset
+
+    try:
+        policy = preset(name)
+    except CompactionError:
+        return ""
+    keep = policy.keep_recent
+    recent = policy.recent.unit if keep is None else f"{keep} {policy.recent.unit}"
+    return policy.source or f"recent {recent}, summary as {policy.summary.role}"

@@ -1,0 +1,233 @@
+"""The panes at the right of the workbench: message, summary, result, findings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.containers import Vertical
+from textual.dom import DOMNode
+from textual.widgets import ContentSwitcher
+
+from compaction.findings import Finding
+from tui.widgets.detail import MessageDetail
+from tui.widgets.findings_view import FindingsView
+from tui.widgets.looks import grouped
+from tui.widgets.message_list import MessageList
+from tui.widgets.pane_tabs import PaneTabs
+from tui.widgets.result_view import ResultRow, ResultView
+from tui.widgets.summary_view import SummaryShown, SummaryView
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.screen import Screen
+
+    from compaction.compacting import Compacted
+    from compaction.evidence import Survival
+    from compaction.messages import Session
+    from compaction.planning import Plan
+    from tui.opening import Opening
+    from tui.state import History, Setting
+
+    class _Base(Screen[None]):
+        session: Session | None
+        plan: Plan | None
+        result: Compacted | None
+        survival: Survival | None
+        summary_reason: str
+        summarizing: bool
+        history: History[Setting]
+        opening: Opening
+        pane: str
+
+else:
+    _Base = DOMNode
+
+#: Where a summary stands, in words.
+_PLACES = {"after-head": "after head", "before-recent": "before recent", "last": "last"}
+
+
+class WorkbenchPanes(_Base):
+    """What the panes show. Mixed into the workbench, which owns the state."""
+
+    def show_pane(self, pane: str, *, focus: bool = False) -> None:
+        """Bring a pane to the front; `focus` also goes there."""
+        self.pane = pane
+        self.query_one("#panes", ContentSwitcher).current = pane
+        self.show_tabs()
+        if focus:
+            narrow = not self.has_class("-wide")
+            if narrow:
+                self.set_class(True, "-pane")
+            target = self.query_one(f"#{pane}")
+            inner = next(
+                (one for one in (target, *target.query("*")) if one.focusable and one.display),
+                None,
+            )
+            if inner is not None:
+                self.call_after_refresh(inner.focus)
+
+    def on_pane_tabs_chosen(self, event: PaneTabs.Chosen) -> None:
+        """Open the pane whose name was clicked."""
+        self.show_pane(event.pane)
+
+    def show_tabs(self) -> None:
+        """The names of the panes, with what they count."""
+        findings = self.findings()
+        counts = {}
+        if findings:
+            counts["findings"] = grouped(len(findings))
+        made = self.result.summary if self.result is not None else None
+        if self.summarizing:
+            counts["summary"] = "…"
+        elif made is not None:
+            counts["summary"] = grouped(made.tokens)
+        urgent = any(finding.level == "error" for finding in findings)
+        self.query_one(PaneTabs).show(self.pane, counts, urgent=urgent)
+
+    # ------------------------------------------------------------------------------ message
+
+    def show_message(self, index: int | None) -> None:
+        """Show one message at length."""
+        plan, session = self.plan, self.session
+        if index is None or plan is None or session is None or index >= plan.n:
+            return
+        note = ""
+        links = plan.groups.links.answers(index)
+        if links:
+            note = "answered by " + ", ".join(f"#{one}" for one in links[:8])
+        self.query_one(MessageDetail).show(
+            session.messages[index],
+            index,
+            tokens=plan.counts.tokens[index],
+            estimated=index >= plan.counts.done,
+            region=plan.region(index),
+            note=note,
+        )
+
+    # ------------------------------------------------------------------------------ summary
+
+    def show_summary(self) -> None:
+        """Show the summary as it stands: made, on its way, failed, or not needed."""
+        plan, result = self.plan, self.result
+        view = self.query_one(SummaryView)
+        if view.editing:
+            return
+        view.show(self._summary_shown(plan, result))
+        self.show_tabs()
+
+    def _summary_shown(self, plan: Plan | None, result: Compacted | None) -> SummaryShown:
+        if plan is None:
+            return SummaryShown("none", reason="No session is open.")
+        if self.summarizing:
+            return SummaryShown("computing")
+        if result is None:
+            state = "failed" if self.summary_reason and plan.compacts else "none"
+            if not plan.compacts:
+                return SummaryShown("none", reason=plan.reason)
+            return SummaryShown(state, reason=self.summary_reason or plan.reason)  # type: ignore[arg-type]
+        made = result.summary
+        if made is None:
+            if result.failure:
+                return SummaryShown("failed", reason=result.failure)
+            return SummaryShown("none", reason=result.plan.reason)
+        kept: Sequence[str] = ()
+        lost: Sequence[str] = ()
+        needed: Sequence[str] = ()
+        if self.survival is not None:
+            kept = tuple(dict.fromkeys(item.text for item in self.survival.kept))
+            lost = tuple(dict.fromkeys(item.text for item in self.survival.lost))
+        return SummaryShown(
+            "made",
+            text=made.text,
+            content=made.content,
+            role=made.role,
+            place=_PLACES.get(plan.policy.summary.place, plan.policy.summary.place),
+            tokens=made.tokens,
+            summarizer=made.summarizer,
+            edited=made.edited,
+            kept=kept,
+            lost=lost,
+            needed=needed,
+        )
+
+    # ------------------------------------------------------------------------------- result
+
+    def show_result(self) -> None:
+        """Show the compacted list."""
+        view = self.query_one(ResultView)
+        result = self.result
+        if result is None or not result.made:
+            reason = self.plan.reason if self.plan is not None else "No session is open."
+            view.show((), empty=reason)
+            return
+        sources = {fate.into: index for index, fate in enumerate(result.account) if _stays(fate)}
+        rows = []
+        for place, message in enumerate(result.messages):
+            source = sources.get(place)
+            if source is None:
+                made = result.summary
+                rows.append(ResultRow(message, "summarized", made.tokens if made else 0, None))
+            else:
+                tokens = result.plan.counts.tokens[source]
+                rows.append(ResultRow(message, result.plan.region(source), tokens, source))
+        view.show(rows)
+
+    def on_result_view_activated(self, event: ResultView.Activated) -> None:
+        """Go to the message that a line of the result came from."""
+        source = event.row.source
+        if source is not None:
+            self.jump(source)
+        else:
+            self.show_pane("summary")
+
+    # ----------------------------------------------------------------------------- findings
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Everything there is to say: the file, the plan, the result; each once."""
+        found: dict[tuple[str, int | None, int | None, str], Finding] = {}
+        groups: list[Sequence[Finding]] = []
+        if self.result is not None and not self.summarizing:
+            groups.append(self.result.findings)
+        elif self.plan is not None:
+            groups.append(self.plan.findings)
+        if self.session is not None:
+            groups.append(self.session.problems)
+        for group in groups:
+            for finding in group:
+                key = (finding.code, finding.message, finding.line, finding.text)
+                found.setdefault(key, finding)
+        return tuple(found.values())
+
+    def show_findings(self) -> None:
+        """Show the findings that there are now."""
+        view = self.query_one(FindingsView)
+        findings = self.findings()
+        if findings != view.findings:
+            view.show(findings)
+        self.show_tabs()
+
+    def on_findings_view_jump(self, event: FindingsView.Jump) -> None:
+        """Go to the message a finding is about."""
+        self.jump(event.index)
+
+    def jump(self, index: int) -> None:
+        """Put the cursor on a message, and show it."""
+        self.set_class(False, "-pane")
+        self.query_one(MessageList).select(index)
+        self.query_one(MessageList).focus()
+        self.show_message(index)
+
+    def close_pane(self) -> bool:
+        """Back from the pane's own screen to the list; False when it is not open."""
+        left = self.query_one("#left", Vertical)
+        if self.has_class("-pane") and not left.display:
+            self.set_class(False, "-pane")
+            self.query_one(MessageList).focus()
+            return True
+        self.set_class(False, "-pane")
+        return False
+
+
+def _stays(fate: object) -> bool:
+    return getattr(fate, "region", "") != "summarized" and getattr(fate, "into", None) is not None
