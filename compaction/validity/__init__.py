@@ -1,82 +1,102 @@
-"""What a provider would refuse in a list of messages, as findings.
+"""Validity: what an API would refuse in a list of messages, as findings.
 
-A list is judged as it would be sent: consecutive messages of one side are one turn where the
-provider merges them, and a result line of its own is part of the turn it stands in.
+`check(messages, dialect)` judges the list as it would be sent. A list that stands in the API's own
+shape (an Anthropic file checked for Anthropic, chat dicts checked for OpenAI Chat) is sent as it
+is; any other is rendered on export, and what rendering repairs is told at level info.
 
-| code | what | level |
+| code | level | what |
 |---|---|---|
-| `orphan-result` | a result that answers no call before it | error |
-| `open-call` | a call without a result: inside the list, or at its end | error, warning |
-| `result-apart` | a result that does not stand directly behind its call | error |
-| `repeated-result` | a second result to one call | error |
-| `duplicate-call-id` | an id that two calls have | error, warning |
-| `long-call-id` | an id of more than 64 characters | error |
-| `arguments-no-object` | arguments of a call that are no JSON object | error, warning |
-| `first-role` | the list does not start with the user | error |
-| `role-order` | two turns of one side where they must alternate | error |
-| `no-user` | no user message at all | error, warning |
-| `system-inside` | a system message behind the start | error, info |
-| `unknown-role` | a role the API does not know | error |
-| `empty-content` | nothing, or only white space, where text must stand | error, warning |
-| `last-assistant` | the list ends with the assistant: the answer would continue it | warning |
-| `tool-then-user` | a user message behind a tool result, which some servers refuse | info |
-| `reasoning-alone` | a reasoning item without the item after it | error |
-| `reasoning-missing` | an item that came with reasoning stands without it | warning |
-| `thinking-unsigned` | thinking without its signature | warning |
-| `thinking-foreign` | reasoning that this API does not take | info |
-| `cache-marks` | more than four cache marks | error |
-| `media-refused` | a kind of media that the API does not take | warning |
+| no-messages | error | nothing but instructions, or nothing at all |
+| unknown-role | error | a role no API knows |
+| no-user | error; warning for OpenAI | no message of the user |
+| first-not-user | error | Anthropic and Gemini: the assistant begins |
+| assistant-last | info | Anthropic and Gemini: the assistant ends, newer models refuse that |
+| system-inside | error; warning for OpenAI Chat | instructions in the middle of the list |
+| tool-then-user | info | OpenAI Chat: Mistral refuses the user right after a result |
+| roles-repeat | info | Gemini: one side speaks twice in a row |
+| orphan-result | error | a result without a call before it |
+| unanswered-call | error | a call without a result, and the conversation went on |
+| interrupted-call | warning | a call without a result at the end of the list |
+| result-apart | error | a result that does not directly follow its call |
+| batch-split | error | a result that stands apart from the others of its parallel batch |
+| result-twice | error | a second result to one call |
+| results-merged | info | results on lines of their own that are sent as one message |
+| missing-id | error | a call without an id |
+| duplicate-id | error | two calls of one turn with one id |
+| reused-id | error for Anthropic; warning | a call with the id of an earlier call |
+| long-id | error over 64; warning over 40 for OpenAI Chat | an id that is too long |
+| id-characters | error | Anthropic: an id with characters it does not take |
+| empty-message | error for Anthropic, Gemini, and where content is null; warning | no content |
+| blank-text | error for Anthropic and Gemini; warning | empty or white-space text |
+| arguments-no-object | error in Anthropic's own lists; warning | no JSON object as arguments |
+| media-refused | error | media the API does not take there |
+| thinking-unsigned | error | Anthropic: thinking without a signature |
+| results-not-first | error | Anthropic: content before the results of a message |
+| cache-marks | error | Anthropic: more than four cache_control marks |
+| reasoning-alone | error | Responses: reasoning without the item it led to |
+| reasoning-missing | warning | Responses: an item that lost its reasoning |
+| tools-missing | warning | Anthropic: calls in the list, but no tool is defined |
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from compaction.errors import CompactionError
-from compaction.findings import Finding
+from compaction.errors import PolicyError
+from compaction.findings import LEVELS, Finding
 from compaction.formats.base import DIALECTS, Dialect
-from compaction.messages import Message
-from compaction.validity import contents, order, pairing
+from compaction.messages import Message, Tools
+from compaction.validity.content import content
+from compaction.validity.listing import View, finding, view
+from compaction.validity.order import order
+from compaction.validity.pairing import pairing
+from compaction.validity.reasoning import reasoning
+
+__all__ = ["check"]
 
 
 def check(
-    messages: Sequence[Message] | Sequence[Mapping[str, Any]],
+    messages: Sequence[Message | Mapping[str, Any]],
     dialect: Dialect = "openai-chat",
     *,
-    tools: Sequence[Mapping[str, Any]] | None = None,
+    tools: Tools | Sequence[object] | None = None,
 ) -> tuple[Finding, ...]:
-    """What `dialect` refuses in `messages`, in the order of the list; empty when it takes it.
+    """What `dialect` would refuse in `messages`, by message, the gravest first for each.
 
-    Messages may also be the dicts of a chat or Anthropic request. `tools` are the definitions
-    sent beside them: a call of a tool that is not among them is told. Raises CompactionError for
-    a dialect nobody knows.
+    `messages` are Messages, or dicts of a chat API, of Anthropic, or Responses items. `tools` are
+    the definitions that are sent along, None when they are not known. Takes time in proportion
+    to the list; parses the bodies that may have something wrong inside.
+    Raises PolicyError for a dialect that is not known.
     """
     if dialect not in DIALECTS:
-        raise CompactionError(f"There is no dialect {dialect!r}; known are {', '.join(DIALECTS)}.")
-    given = _messages(messages)
-    findings = [
-        *order.findings(given, dialect),
-        *pairing.findings(given, dialect),
-        *contents.findings(given, dialect),
-        *(contents.unknown_tools(given, tools) if tools else ()),
-    ]
-    findings.sort(key=lambda one: -1 if one.message is None else one.message)
-    return tuple(findings)
+        raise PolicyError(f"{dialect!r} is no dialect; known are {', '.join(DIALECTS)}.")
+    listed = view(messages, dialect)
+    found: list[Finding] = []
+    for part in (order, pairing, content, reasoning):
+        found += part(listed)
+    found += _tools(listed, tools)
+    return _sorted(found)
 
 
-def _messages(given: Sequence[Message] | Sequence[Mapping[str, Any]]) -> Sequence[Message]:
-    out: list[Message] = []
-    for one in given:
-        if isinstance(one, Message):
-            out.append(one)
-            continue
-        from compaction.formats.dialects import anthropic_like, openai_like
-        from compaction.formats.dialects.roles import role_of
-        from compaction.messages import message
+def _tools(listed: View, tools: Tools | Sequence[object] | None) -> Iterable[Finding]:
+    if tools is None or listed.dialect != "anthropic":
+        return
+    defined = tools.names if isinstance(tools, Tools) else tools
+    first = next((i for i, m in enumerate(listed.messages) if m.calls or m.results), None)
+    if not defined and first is not None:
+        yield finding(
+            "warning",
+            "tools-missing",
+            first,
+            f"The list calls tools (first in #{first}), but none is defined; Anthropic wants the "
+            "definitions with it.",
+            "Send the tools along.",
+        )
 
-        anthropic = anthropic_like.speaks([one])
-        parts = anthropic_like.parse_blocks(one) if anthropic else openai_like.parse_blocks(one)
-        role = anthropic_like.message_role(one, parts) if anthropic else role_of(one)
-        out.append(message(role, parts, record=one))
-    return out
+
+def _sorted(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    def place(one: Finding) -> tuple[int, int]:
+        return (-1 if one.message is None else one.message, LEVELS.index(one.level))
+
+    return tuple(sorted(found, key=place))

@@ -1,106 +1,127 @@
-"""Roles: who may speak first, last and in turn."""
+"""Roles in their order: who begins, who ends, and what may not stand in the middle."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from compaction.findings import Finding, Level
-from compaction.formats.base import Dialect
-from compaction.messages import ROLES, Message
+from compaction.findings import Finding
+from compaction.messages import ROLES
+from compaction.validity.listing import View, finding
 
-_INSTRUCTIONS = ("system", "developer")
-
-#: APIs with two sides, which take instructions beside the list and want the user first.
-_TWO_SIDED = ("anthropic", "gemini")
+_SYSTEM = frozenset({"system", "developer"})
 
 
-def findings(messages: Sequence[Message], dialect: Dialect) -> Iterator[Finding]:
-    """What is wrong with the roles of a list."""
-    if not messages:
+def order(view: View) -> Iterator[Finding]:
+    """Findings about roles."""
+    messages, rules = view.messages, view.rules
+    leading = 0
+    while leading < len(messages) and messages[leading].role in _SYSTEM:
+        leading += 1
+    if leading == len(messages):
+        yield finding(
+            "error",
+            "no-messages",
+            None,
+            "The list has no message beside its instructions."
+            if messages
+            else "The list has no message.",
+            "Keep at least one message of the user.",
+        )
         return
-    start = 0
-    while start < len(messages) and messages[start].role in _INSTRUCTIONS:
-        start += 1
-    yield from _roles(messages, start, dialect)
-    yield from _first(messages, start, dialect)
-    yield from _turns(messages, start, dialect)
-    yield from _last(messages, dialect)
-
-
-def _roles(messages: Sequence[Message], start: int, dialect: Dialect) -> Iterator[Finding]:
     for index, message in enumerate(messages):
-        if message.role not in ROLES and message.role != "function":
-            yield Finding(
+        role = message.role
+        if role not in ROLES:
+            yield finding(
                 "error",
                 "unknown-role",
-                f"#{index} has the role {message.role[:40]!r}, which the API does not know.",
                 index,
-                remedy=f"roles are {', '.join(ROLES)}",
+                f"#{index} has the role {role!r}, which no API knows."
+                if role
+                else f"#{index} has no role.",
+                f"Use one of {', '.join(ROLES)}.",
             )
-        elif index >= start and message.role in _INSTRUCTIONS:
-            level: Level = "error" if dialect in _TWO_SIDED else "info"
-            yield Finding(
-                level,
+        elif role in _SYSTEM and index > leading and rules.system_inside:
+            yield finding(
+                rules.system_inside,
                 "system-inside",
-                f"#{index} is a {message.role} message inside the list"
-                + ("; instructions are sent beside it." if level == "error" else "."),
                 index,
-                remedy="a summary is best a user message" if message.summary else "",
+                f"#{index} is a {role} message in the middle of the list; "
+                + (
+                    "OpenAI takes it, many servers that speak its API do not."
+                    if rules.system_inside == "warning"
+                    else f"{rules.title} takes instructions only at the start."
+                ),
+                "Make it a message of the user, or move it to the start.",
             )
+    yield from _ends(view, leading)
+    yield from _neighbours(view)
 
 
-def _first(messages: Sequence[Message], start: int, dialect: Dialect) -> Iterator[Finding]:
-    if not any(message.role == "user" for message in messages):
-        yield Finding(
-            "error" if dialect in _TWO_SIDED else "warning",
+def _ends(view: View, leading: int) -> Iterator[Finding]:
+    messages, rules = view.messages, view.rules
+    first, last = messages[leading].role, messages[-1].role
+    if not any(message.role == "user" for message in messages[leading:]):
+        yield finding(
+            rules.no_user,
             "no-user",
-            "There is no user message in the list; many servers refuse it.",
-            remedy="keep the first request, or make the summary a user message",
+            None,
+            "The list has no message of the user; "
+            + ("many servers refuse" if rules.no_user == "warning" else f"{rules.title} refuses")
+            + " it.",
+            "Keep the first task of the user, or make the summary a message of the user.",
         )
-    if dialect in _TWO_SIDED and start < len(messages):
-        first = messages[start]
-        if first.role in ("assistant", "tool"):
-            yield Finding(
-                "error",
-                "first-role",
-                f"#{start} opens the list as {first.role}; the user must speak first.",
-                start,
-                remedy="put a user message in front; a user-role summary can be it",
+    elif rules.first_user and first == "assistant":
+        yield finding(
+            "error",
+            "first-not-user",
+            leading,
+            f"The list begins with the assistant (#{leading}); {rules.title} wants the user first.",
+            "Keep the message before it, or let the summary be a message of the user.",
+        )
+    if rules.last_assistant and last == "assistant" and not messages[-1].calls:
+        yield finding(
+            "info",
+            "assistant-last",
+            len(messages) - 1,
+            f"The list ends with the assistant (#{len(messages) - 1}); sent as it is, newer models "
+            "of "
+            f"{rules.title} refuse it.",
+            "Add the next message of the user before sending it.",
+        )
+
+
+def _neighbours(view: View) -> Iterator[Finding]:
+    roles = [message.role for message in view.messages]
+    if view.dialect == "openai-chat":
+        places = [i for i in range(1, len(roles)) if roles[i] == "user" and roles[i - 1] == "tool"]
+        if places:
+            yield finding(
+                "info",
+                "tool-then-user",
+                places[0],
+                f"The user speaks right after a tool result ({_places(places)}); Mistral and some "
+                "others refuse that.",
+                "For those, put a message of the assistant between the two.",
+            )
+    if view.dialect == "gemini":
+        sides = ["model" if role == "assistant" else "user" for role in roles]
+        places = [
+            i
+            for i in range(1, len(roles))
+            if sides[i] == sides[i - 1] and roles[i - 1] not in _SYSTEM and roles[i] != "tool"
+        ]
+        if places:
+            yield finding(
+                "info",
+                "roles-repeat",
+                places[0],
+                f"One side speaks twice in a row ({_places(places)}); Gemini wants them to take "
+                "turns.",
+                "Join such messages when you send them.",
             )
 
 
-def _turns(messages: Sequence[Message], start: int, dialect: Dialect) -> Iterator[Finding]:
-    adjacent = None
-    for index in range(max(start, 1), len(messages)):
-        before, message = messages[index - 1], messages[index]
-        if before.role == "tool" and message.role == "user" and not message.results:
-            adjacent = index if adjacent is None else adjacent
-        if dialect == "gemini" and before.role == message.role == "assistant":
-            yield Finding(
-                "error",
-                "role-order",
-                f"#{index - 1} and #{index} are both the model's; turns must alternate.",
-                index,
-                remedy="join them into one turn",
-            )
-    if adjacent is not None and dialect == "openai-chat":
-        yield Finding(
-            "info",
-            "tool-then-user",
-            f"#{adjacent} is a user message directly after a tool result; Mistral's servers "
-            "refuse that.",
-            adjacent,
-        )
-
-
-def _last(messages: Sequence[Message], dialect: Dialect) -> Iterator[Finding]:
-    last = messages[-1]
-    index = len(messages) - 1
-    if dialect == "anthropic" and last.role == "assistant" and not last.calls:
-        yield Finding(
-            "info",
-            "last-assistant",
-            f"#{index} ends the list as assistant: a reply would continue its text.",
-            index,
-            remedy="add the next user message before it is sent",
-        )
+def _places(places: list[int]) -> str:
+    if len(places) == 1:
+        return f"#{places[0]}"
+    return f"{len(places):,} places, first #{places[0]}"

@@ -1,133 +1,227 @@
-"""Calls and their results: each answered once, and where the API looks for the answer."""
+"""Calls and their results: what has no partner, stands apart, comes twice, or shares an id."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from compaction.findings import Finding, Level
-from compaction.formats.base import Dialect
-from compaction.groups import Groups, find_groups
 from compaction.messages import Message
-
-#: Longest call id that every API takes.
-_LONGEST_ID = 64
-
-_ANTHROPIC_ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
+from compaction.validity.listing import View, finding, listed
+from compaction.validity.rules import Closing
 
 
-def findings(messages: Sequence[Message], dialect: Dialect) -> Iterator[Finding]:
-    """What is wrong between calls and results."""
-    groups = find_groups(messages)
-    yield from _orphans(groups)
-    yield from _open(messages, groups)
-    for index, call in groups.extra_results:
-        yield Finding(
-            "error",
-            "repeated-result",
-            f"#{index} answers the call {call!r}, which has an answer already.",
-            index,
-            remedy="keep one result and tell the other as text",
-        )
-    if dialect != "openai-responses":
-        yield from _apart(messages, groups)
-    yield from _ids(messages, groups, dialect)
+@dataclass(slots=True)
+class _Batch:
+    """The calls of one turn, and how far they are answered.
+
+    `in_place` counts the results where the API wants them, `answered_in` are their messages.
+    `closed`: no result can come in place any more. `followed`: something that is no result came.
+    """
+
+    start: int
+    ids: list[str] = field(default_factory=list)
+    in_place: int = 0
+    answered_in: list[int] = field(default_factory=list)
+    closed: bool = False
+    followed: bool = False
 
 
-def _orphans(groups: Groups) -> Iterator[Finding]:
-    for index, call in groups.orphans:
-        named = f"the call {call!r}" if call else "a call"
-        yield Finding(
-            "error",
-            "orphan-result",
-            f"#{index} is the result of {named} that is not in the list before it.",
-            index,
-            remedy="keep the call with it, or leave the result to the summary",
-        )
+@dataclass(slots=True)
+class _Call:
+    index: int
+    id: str
+    batch: _Batch
 
 
-def _open(messages: Sequence[Message], groups: Groups) -> Iterator[Finding]:
-    end = _open_end(messages)
-    for index, call in groups.open_calls:
-        named = f"call {call!r}" if call else "call"
-        level: Level = "error"
-        text = f"#{index} makes the {named}, and no message answers it."
-        remedy = "add its result, or leave the call to the summary"
-        if index >= end:
-            level = "warning"
-            text = f"#{index} makes the {named}; the session was interrupted before its result."
-            remedy = "answer it before the list is sent"
-        yield Finding(level, "open-call", text, index, remedy=remedy)
+def pairing(view: View) -> Iterator[Finding]:
+    """Findings about calls, results and ids, in no order."""
+    run = _Run(view)
+    for index, message in enumerate(view.messages):
+        run.take(index, message)
+    run.finish()
+    yield from run.findings
 
 
-def _open_end(messages: Sequence[Message]) -> int:
-    """Where the last turn of the model starts: its calls may still be running."""
-    at = len(messages)
-    while at and messages[at - 1].role == "tool":
-        at -= 1
-    while at and messages[at - 1].role == "assistant":
-        at -= 1
-    return at
+class _Run:
+    """One pass over a list. `waiting` are the calls without a result, by id, oldest first."""
 
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._rules = view.rules
+        self._closes = _closing(view)
+        self._joins = view.rules.joins_turns or view.origin == "items"
+        self._waiting: dict[str, list[_Call]] = {}
+        self._called: dict[str, int] = {}
+        self._batch: _Batch | None = None
+        self._last_role = ""
+        self._merged: list[int] = []
+        self.findings: list[Finding] = []
 
-def _apart(messages: Sequence[Message], groups: Groups) -> Iterator[Finding]:
-    """Results with something else between them and their call."""
-    for owner, call in groups.links:
-        answer = groups.links[owner, call]
-        between = range(owner + 1, answer)
-        # Only results may stand between: of the batch, or of another part of the same response.
-        other = next((i for i in between if not _may_stand(messages, owner, i)), None)
-        if other is not None:
-            yield Finding(
+    def take(self, index: int, message: Message) -> None:
+        """The next message of the list."""
+        for call_id in message.results:
+            self._answer(index, call_id)
+        if message.role == "assistant":
+            self._turn(index, message)
+        elif self._batch is not None:
+            alone = bool(message.results) and message.role == "tool"
+            if not alone:
+                self._batch.followed = not message.results or self._batch.followed
+            if self._closes == "answer" or (self._closes == "message" and not alone):
+                self._batch.closed = True
+        self._last_role = message.role
+
+    def _turn(self, index: int, message: Message) -> None:
+        batch = self._batch
+        if batch is None or not (self._joins and self._last_role == "assistant"):
+            if batch is not None:
+                batch.closed = True
+                batch.followed = True
+            self._batch = batch = _Batch(index)
+        for call_id in message.calls:
+            self._call(index, call_id, batch)
+
+    def _call(self, index: int, call_id: str, batch: _Batch) -> None:
+        if not call_id:
+            if self._rules.needs_ids:
+                self._tell(
+                    self._view.level("error"),
+                    "missing-id",
+                    index,
+                    f"A tool call in #{index} has no id, so no result can name it.",
+                    "Give the call and its result the same id.",
+                )
+        elif call_id in batch.ids:
+            if self._rules.duplicate:
+                self._tell(
+                    self._repaired(self._rules.duplicate),
+                    "duplicate-id",
+                    index,
+                    f"Two calls of one turn (#{index}) share the id {listed([call_id])}.",
+                    "Give every call of a turn its own id.",
+                )
+        elif call_id in self._called and self._rules.reused:
+            self._tell(
+                self._repaired(self._rules.reused),
+                "reused-id",
+                index,
+                f"The id {listed([call_id])} of a call in #{index} was used before, in "
+                f"#{self._called[call_id]}.",
+                "Results go with the nearest call before them; new ids remove the doubt.",
+            )
+        batch.ids.append(call_id)
+        self._called[call_id] = index
+        self._waiting.setdefault(call_id, []).append(_Call(index, call_id, batch))
+
+    def _answer(self, index: int, call_id: str) -> None:
+        calls = self._waiting.get(call_id)
+        if not calls:
+            self._unasked(index, call_id)
+            return
+        # Calls that share an id are answered in their order, those of the newest turn first.
+        newest = calls[-1].batch
+        place = next(at for at, call in enumerate(calls) if call.batch is newest)
+        call = calls.pop(place)
+        batch = call.batch
+        if batch is self._batch and not batch.closed:
+            batch.in_place += 1
+            if batch.answered_in and batch.answered_in[-1] != index:
+                self._merged.append(index)
+            batch.answered_in.append(index)
+        elif self._closes != "never":
+            self._apart(index, call)
+
+    def _apart(self, index: int, call: _Call) -> None:
+        title = self._rules.title
+        if len(call.batch.ids) > 1 and call.batch.in_place:
+            self._tell(
+                "error",
+                "batch-split",
+                index,
+                f"The result in #{index} belongs to the parallel calls of #{call.index}, whose "
+                f"other results stand before it and apart; {title} wants them together.",
+                f"Move it next to the other results of #{call.index}.",
+            )
+        else:
+            self._tell(
                 "error",
                 "result-apart",
-                f"#{answer} answers a call of #{owner}, and #{other} stands between them.",
-                answer,
-                remedy="results must follow their call directly",
+                index,
+                f"The result in #{index} does not follow its call in #{call.index}; {title} "
+                "wants nothing between the two.",
+                f"Move it directly after #{call.index}.",
             )
 
+    def _unasked(self, index: int, call_id: str) -> None:
+        asked = self._called.get(call_id)
+        if asked is not None:
+            self._tell(
+                "error",
+                "result-twice",
+                index,
+                f"The call {listed([call_id])} of #{asked} is answered already; #{index} answers "
+                "it again.",
+                "Keep one result a call; tell the later one as text.",
+            )
+        else:
+            self._tell(
+                "error",
+                "orphan-result",
+                index,
+                f"The result in #{index} answers the call {listed([call_id])}, which is nowhere "
+                "before it.",
+                "Keep the call with it, or leave the result out.",
+            )
 
-def _may_stand(messages: Sequence[Message], owner: int, at: int) -> bool:
-    message = messages[at]
-    if message.results:
-        return True
-    # Items of one response follow each other before any of their results.
-    return message.role == "assistant" and all(
-        messages[i].role == "assistant" for i in range(owner, at)
-    )
-
-
-def _ids(messages: Sequence[Message], groups: Groups, dialect: Dialect) -> Iterator[Finding]:
-    for index, call in groups.duplicates:
-        same = messages[index].calls.count(call) > 1
-        strict = same or dialect == "anthropic"
-        level: Level = "error" if strict else "warning"
-        where = "twice in one message" if same else "again after an earlier call"
-        yield Finding(
-            level,
-            "duplicate-call-id",
-            f"#{index} uses the call id {call!r} {where}.",
-            index,
-            remedy="give each call an id of its own, in the call and in its result",
-        )
-    told = 0
-    for index, message in enumerate(messages):
-        for call in (*message.calls, *message.results):
-            if len(call) > _LONGEST_ID and told < 1:
-                told += 1
-                yield Finding(
-                    "error",
-                    "long-call-id",
-                    f"#{index} has a call id of {len(call)} characters; {_LONGEST_ID} are taken.",
+    def finish(self) -> None:
+        """Calls that nobody answered, and what is only told once."""
+        left: dict[tuple[int, int], list[_Call]] = {}
+        for calls in self._waiting.values():
+            for call in calls:
+                left.setdefault((call.batch.start, call.index), []).append(call)
+        for (_, index), calls in left.items():
+            batch = calls[0].batch
+            ids = listed([call.id for call in calls])
+            whole = len(batch.ids)
+            of = f"{len(calls)} of {whole} parallel calls" if whole > 1 else "a call"
+            if batch is self._batch and not batch.followed:
+                self._tell(
+                    "warning",
+                    "interrupted-call",
                     index,
-                    remedy="export in another format: ids are replaced in call and result alike",
+                    f"The list ends before {of} of #{index} got a result: {ids}.",
+                    "Add the results (or a note that it was interrupted) before sending it.",
                 )
-            elif dialect == "anthropic" and call and not _ANTHROPIC_ID.match(call) and told < 1:
-                told += 1
-                yield Finding(
+            else:
+                self._tell(
                     "error",
-                    "long-call-id",
-                    f"#{index} has a call id with characters that the API does not take.",
+                    "unanswered-call",
                     index,
-                    remedy="export in another format: ids are replaced in call and result alike",
+                    f"#{index} has {of} without a result: {ids}.",
+                    "Keep the results with their call, or add one that says it was interrupted.",
                 )
+        if self._merged and self._view.origin == "claude-code":
+            self._tell(
+                "info",
+                "results-merged",
+                self._merged[0],
+                f"Results of parallel calls stand on lines of their own ({len(self._merged):,} "
+                "places, first #"
+                f"{self._merged[0]}); they are sent as one message.",
+            )
+
+    def _repaired(self, level: Level) -> Level:
+        # Only Anthropic's renderer gives new ids; a chat list keeps the ids it has.
+        return self._view.level("error") if self._view.dialect == "anthropic" else level
+
+    def _tell(self, level: Level, code: str, index: int, text: str, remedy: str = "") -> None:
+        self.findings.append(finding(level, code, index, text, remedy))
+
+
+def _closing(view: View) -> Closing:
+    # A list of Anthropic's own messages is sent as it stands, so one message has to answer;
+    # anything else is rendered (Claude Code does it itself), which joins the user's side.
+    if view.dialect == "anthropic" and view.native and view.origin != "claude-code":
+        return "answer"
+    return view.rules.closes

@@ -1,0 +1,136 @@
+"""The list that is judged: messages or plain dicts, and where they come from.
+
+Where a list comes from matters: what a file holds in the API's own shape is sent as it stands,
+anything else is rendered first, and rendering repairs a good deal (`View.native`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from compaction.findings import Finding, Level
+from compaction.formats.base import Dialect
+from compaction.formats.dialects import anthropic_like, openai_like, responses_like
+from compaction.formats.dialects.roles import role_of
+from compaction.messages import Inline, Message, Part, describe
+from compaction.validity.rules import RULES, Rules
+
+#: The shape of the records behind a list; "plain" is `{role, content}` alone, which two APIs share.
+Origin = Literal["", "plain", "openai-chat", "anthropic", "claude-code", "items"]
+
+_NATIVE: Mapping[Origin, frozenset[Dialect]] = {
+    "": frozenset(),
+    "plain": frozenset({"openai-chat", "anthropic"}),
+    "openai-chat": frozenset({"openai-chat"}),
+    "anthropic": frozenset({"anthropic"}),
+    "claude-code": frozenset({"anthropic"}),
+    "items": frozenset({"openai-responses"}),
+}
+
+#: Messages whose records are looked at to tell where a list comes from.
+_SAMPLE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One list under the rules of one API."""
+
+    messages: tuple[Message, ...]
+    dialect: Dialect
+    rules: Rules
+    origin: Origin
+
+    @property
+    def native(self) -> bool:
+        """Whether the messages stand in the API's own shape, so that nothing repairs them."""
+        return self.dialect in _NATIVE[self.origin]
+
+    def level(self, level: Level) -> Level:
+        """The level of what rendering repairs: as given where the list is sent as it stands."""
+        return level if self.native else "info"
+
+
+def view(messages: Sequence[Message | Mapping[str, Any]], dialect: Dialect) -> View:
+    """`messages` as one list to judge. Dicts may be chat messages, Anthropic's, or items."""
+    listed = tuple(one if isinstance(one, Message) else _from_dict(one) for one in messages)
+    return View(listed, dialect, RULES[dialect], _origin(listed))
+
+
+def _from_dict(record: Mapping[str, Any]) -> Message:
+    parse: Callable[[Mapping[str, Any]], tuple[Part, ...]]
+    if "role" not in record and isinstance(record.get("type"), str):
+        parse, role = responses_like.parse_item, responses_like.item_role(record)
+        parts = parse(record)
+    else:
+        parts = openai_like.parse_blocks(record)
+        role = anthropic_like.message_role(record, parts)
+    name = record.get("name")
+    bound = record.get("type") == "reasoning"
+    plain = Message(
+        role,
+        Inline(parts, record),
+        name=name if isinstance(name, str) and role != "tool" else "",
+        bound=bound,
+    )
+    return describe(plain, parts)
+
+
+def first_record(message: Message) -> Mapping[str, Any]:
+    """The record of a message, the first where there are several, {} where there is none."""
+    record = message.record
+    if isinstance(record, list) and record:
+        record = record[0]
+    return record if isinstance(record, Mapping) else {}
+
+
+def _origin(messages: Sequence[Message]) -> Origin:
+    # Messages with calls and results tell most; a list of texts may tell nothing.
+    telling = [m for m in messages if m.calls or m.results][:_SAMPLE]
+    others = [m for m in messages if not (m.calls or m.results)][:_SAMPLE]
+    seen: list[Origin] = []
+    for message in (*telling, *others):
+        record = first_record(message)
+        if record:
+            seen.append(_shape(record))
+            if seen[-1] != "plain":
+                return seen[-1]
+    return "plain" if seen else ""
+
+
+def _shape(record: Mapping[str, Any]) -> Origin:
+    kind = record.get("type")
+    if isinstance(record.get("message"), Mapping) and kind in ("user", "assistant", "system"):
+        return "claude-code"
+    if isinstance(record.get("payload"), Mapping):
+        return "items"
+    if isinstance(kind, str) and kind and (kind != "message" or not _is_anthropic_answer(record)):
+        return "items"
+    if anthropic_like.speaks([record]):
+        return "anthropic"
+    if anthropic_like.speaks_chat([record]) and role_of(record) not in ("system", "developer"):
+        return "openai-chat"
+    content = record.get("content")
+    if isinstance(content, list) and any(
+        isinstance(block, Mapping) and block.get("type") in ("image_url", "input_audio")
+        for block in content
+    ):
+        return "openai-chat"
+    return "plain"
+
+
+def _is_anthropic_answer(record: Mapping[str, Any]) -> bool:
+    return "stop_reason" in record or "stop_sequence" in record
+
+
+def listed(ids: Sequence[str], most: int = 3) -> str:
+    """Ids as they stand in a sentence: the first few, and how many more."""
+    shown = ", ".join(one[:40] or "(no id)" for one in ids[:most])
+    more = len(ids) - most
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def finding(level: Level, code: str, index: int | None, text: str, remedy: str = "") -> Finding:
+    """A finding about the message at `index`."""
+    return Finding(level, code, text, message=index, remedy=remedy)
