@@ -55,8 +55,9 @@ def test_the_colours_of_regions_mean_nothing_else(theme: Theme) -> None:
 async def test_the_themes_can_be_chosen() -> None:
     app: App[None] = App()
     register(app)
-    async with app.run_test():
+    async with app.run_test() as pilot:
         app.theme = LIGHT.name
+        await pilot.pause()
         assert not app.current_theme.dark
         assert app.theme_variables["summarized"] == LIGHT.variables["summarized"]
 
