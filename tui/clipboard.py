@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tui.widgets.looks import counted
 
@@ -23,7 +23,7 @@ _PATIENCE = 3
 _Which = Callable[[str], str | None]
 
 
-def copy(app: App[object], text: str, what: str) -> str:
+def copy(app: App[Any], text: str, what: str) -> str:
     """Copy `text`; gives the sentence that says so. `what` names it: "message #12"."""
     text = sendable(text)
     if not text:

@@ -183,6 +183,15 @@ def bindings(keymap: Mapping[str, str] | None = None) -> list[Binding]:
     ]
 
 
+def widget_keymap(keymap: Mapping[str, str]) -> dict[str, str]:
+    """The entries of `keymap` that are no command's, as `App.set_keymap` takes them."""
+    return {
+        id_: ",".join(key_name(key) for key in split_keys(keys))
+        for id_, keys in keymap.items()
+        if id_ not in _BY_ID and split_keys(keys)
+    }
+
+
 def split_keys(keys: str) -> tuple[str, ...]:
     """`"j, down"` as its keys."""
     return tuple(key.strip() for key in keys.split(",") if key.strip())

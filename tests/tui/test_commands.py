@@ -15,6 +15,7 @@ from tui.commands import (
     keymap_problems,
     rebound,
     shown_key,
+    widget_keymap,
 )
 
 
@@ -71,3 +72,8 @@ def test_what_a_keymap_cannot_mean_is_a_sentence() -> None:
 def test_keys_are_shown_as_they_are_printed_on_the_keyboard() -> None:
     shown = [shown_key(key) for key in ("left_square_bracket", "ctrl+r", "escape", "+", "?")]
     assert shown == ["[", "ctrl+r", "esc", "+", "?"]
+
+
+def test_the_keys_of_widgets_go_to_textual_under_its_names() -> None:
+    keymap = {"list.down": "j, ?", "pin": "k", "list.up": " "}
+    assert widget_keymap(keymap) == {"list.down": "j,question_mark"}
