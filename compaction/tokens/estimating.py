@@ -15,12 +15,12 @@ from compaction.tokens.counts import Counts
 from compaction.tokens.media import FLAT, sealed_tokens
 
 #: Characters a token, by the kinds of a message.
-_TEXT = 4.1
-_RATIOS = {"thinking": 4.3, "tool call": 3.4, "tool result": 3.1, "opaque": 3.0}
+_TEXT = 4.2
+_RATIOS = {"thinking": 4.5, "tool call": 3.6, "tool result": 3.4, "opaque": 3.0}
 _TOOLS = 4.0
 
-#: Tokens of a call and of a result beside their text: an id.
-_PER_ID = 16
+#: Characters a token of an id, which has no words in it.
+_ID = 1.8
 
 #: Tokens a character outside of ASCII: wide scripts, other letters, pictures.
 _CJK = 0.72
@@ -45,7 +45,7 @@ def estimate(session: Session) -> Counts:
             rate = _rate_of(preview, rate)
         count = frame + int(message.chars * rate)
         if message.calls or message.results:
-            count += _PER_ID * (len(message.calls) + len(message.results))
+            count += int(len("".join(message.calls + message.results)) / _ID)
         if "media" in kinds:
             count += FLAT["image"]
         if not message.chars and "thinking" in kinds:

@@ -27,15 +27,16 @@ is; any other is rendered on export, and what rendering repairs is told at level
 | long-id | error over 64; warning over 40 for OpenAI Chat | an id that is too long |
 | id-characters | error | Anthropic: an id with characters it does not take |
 | empty-message | error for Anthropic, Gemini, and where content is null; warning | no content |
-| blank-text | error for Anthropic and Gemini; warning | empty or white-space text |
+| blank-text | error for Anthropic, Gemini; warning (Claude Code too) | empty or white-space text |
 | arguments-no-object | error in Anthropic's own lists; warning | no JSON object as arguments |
 | media-refused | error | media the API does not take there |
 | thinking-unsigned | error | Anthropic: thinking without a signature |
 | results-not-first | error | Anthropic: content before the results of a message |
 | cache-marks | error | Anthropic: more than four cache_control marks |
 | reasoning-alone | error | Responses: reasoning without the item it led to |
-| reasoning-missing | warning | Responses: an item that lost its reasoning |
+| reasoning-missing | info | Responses: an item with an id, and no reasoning before it |
 | tools-missing | warning | Anthropic: calls in the list, but no tool is defined |
+| unknown-tool | info | a call of a tool that is not among the definitions |
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from typing import Any
 from compaction.errors import PolicyError
 from compaction.findings import LEVELS, Finding
 from compaction.formats.base import DIALECTS, Dialect
-from compaction.messages import Message, Tools
+from compaction.messages import Message, ToolCall, Tools
 from compaction.validity.content import content
 from compaction.validity.listing import View, finding, view
 from compaction.validity.order import order
@@ -80,19 +81,38 @@ def check(
 
 
 def _tools(listed: View, tools: Tools | Sequence[object] | None) -> Iterable[Finding]:
-    if tools is None or listed.dialect != "anthropic":
+    # A file that holds no definitions says nothing about what is sent.
+    if tools is None or (isinstance(tools, Tools) and not tools.names):
         return
-    defined = tools.names if isinstance(tools, Tools) else tools
-    first = next((i for i, m in enumerate(listed.messages) if m.calls or m.results), None)
-    if not defined and first is not None:
-        yield finding(
-            "warning",
-            "tools-missing",
-            first,
-            f"The list calls tools (first in #{first}), but none is defined; Anthropic wants the "
-            "definitions with it.",
-            "Send the tools along.",
-        )
+    names = set(tools.names if isinstance(tools, Tools) else map(_name, tools))
+    calling = [index for index, message in enumerate(listed.messages) if message.calls]
+    if not names:
+        if calling and listed.dialect == "anthropic":
+            yield finding(
+                "warning",
+                "tools-missing",
+                calling[0],
+                f"The list calls tools (first in #{calling[0]}), but none is defined; Anthropic "
+                "wants the definitions with it.",
+                "Send the tools along.",
+            )
+        return
+    for index in calling:
+        for part in listed.messages[index].parts:
+            if isinstance(part, ToolCall) and part.name not in names:
+                names.add(part.name)
+                yield finding(
+                    "info",
+                    "unknown-tool",
+                    index,
+                    f"#{index} calls {part.name or 'a tool'}, which is not among the definitions.",
+                )
+
+
+def _name(tool: object) -> str:
+    held = tool.get("function", tool) if isinstance(tool, Mapping) else tool
+    name = held.get("name") if isinstance(held, Mapping) else held
+    return name if isinstance(name, str) else ""
 
 
 def _sorted(found: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from compaction.findings import Finding
+from compaction.findings import Finding, Level
 from compaction.messages import Media, Message, Part, Text, Thinking, ToolCall, ToolResult
 from compaction.validity.listing import View, finding, first_record, listed
 
@@ -195,10 +195,12 @@ def _blocks(view: View, index: int, message: Message, parts: Sequence[Part]) -> 
     """What only Anthropic refuses."""
     blank = [part for part in parts if isinstance(part, Text) and not part.text.strip()]
     if blank:
-        # Rendering leaves empty blocks out, but white space is text to it.
+        # Rendering leaves empty blocks out, but white space is text to it. Claude Code, which
+        # recorded such blocks, did send them in some form.
         spaces = any(part.text for part in blank)
+        level: Level = "error" if spaces else view.level("error")
         yield finding(
-            "error" if spaces else view.level("error"),
+            "warning" if view.origin == "claude-code" else level,
             "blank-text",
             index,
             f"#{index} has a text block that is {'white space' if spaces else 'empty'}; Anthropic "

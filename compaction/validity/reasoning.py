@@ -36,22 +36,30 @@ def reasoning(view: View) -> Iterator[Finding]:
 
 
 def _left(messages: tuple[Message, ...]) -> Iterator[Finding]:
-    """Items with an id whose turn has lost its reasoning, in a list where other turns have it."""
+    """Items with an id whose turn has no reasoning, in a list where other turns have it.
+
+    Told once, at level info: a list does not show whether the model reasoned there at all.
+    """
     reasoned = False
+    places: list[int] = []
     for index, message in enumerate(messages):
         if message.role != "assistant":
             reasoned = False
         elif message.bound:
             reasoned = True
         elif not reasoned and _id(message).startswith(_MADE):
-            yield finding(
-                "warning",
-                "reasoning-missing",
-                index,
-                f"The item in #{index} has the id {_id(message)} but no reasoning before it; "
-                "OpenAI refuses that where the model reasoned.",
-                "Keep its reasoning item, or leave the id out.",
-            )
+            places.append(index)
+    if places:
+        first = places[0]
+        count = f"{len(places):,} items, first #{first}, have" if places[1:] else f"#{first} has"
+        yield finding(
+            "info",
+            "reasoning-missing",
+            first,
+            f"{count} an id but no reasoning before it; OpenAI refuses that where the model "
+            "reasoned.",
+            "Keep the reasoning item with the item it led to, or leave the id out.",
+        )
 
 
 def _id(message: Message) -> str:
