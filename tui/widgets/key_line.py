@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
 from rich.segment import Segment
 from rich.style import Style
@@ -23,12 +25,12 @@ class KeyLine(Tinted, Widget):
     KeyLine { height: 1; background: $foreground 5%; }
     """
     )
-    COMPONENT_CLASSES = set(COMPONENTS)
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
     ALLOW_SELECT = False
 
     def __init__(self, commands: Sequence[Command], *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._commands = [each for each in commands if each.footer and each.keys]
+        self._entries = _entries([each for each in commands if each.footer and each.keys])
         self._places: list[tuple[int, int, Command]] = []
 
     def render_line(self, y: int) -> Strip:
@@ -36,9 +38,9 @@ class KeyLine(Tinted, Widget):
         palette, width = self.palette, self.size.width
         if y:
             return Strip.blank(width)
-        shown = list(self._commands)
-        while len(shown) > 2 and sum(_width(each) for each in shown) > width:
-            droppable = [each for each in shown if each.id not in ("help", "quit")]
+        shown = list(self._entries)
+        while sum(entry.width for entry in shown) > width:
+            droppable = [entry for entry in shown if entry.commands[0].id not in _ALWAYS]
             if not droppable:
                 break
             shown.remove(droppable[-1])
@@ -46,12 +48,16 @@ class KeyLine(Tinted, Widget):
         self._places = []
         at = 0
         key_style = palette.text + Style(bold=True)
-        for each in shown:
-            key = f" {shown_key(each.keys[0])}"
-            name = f" {each.name.lower()} "
-            segments += [Segment(key, key_style), Segment(name, palette.muted)]
-            self._places.append((at, at + len(key) + len(name), each))
-            at += len(key) + len(name)
+        for entry in shown:
+            for command in entry.commands:
+                key = f" {shown_key(command.keys[0])}"
+                segments.append(Segment(key, key_style))
+                self._places.append((at, at + len(key), command))
+                at += len(key)
+            name = f" {entry.name} "
+            segments.append(Segment(name, palette.muted))
+            self._places.append((at, at + len(name), entry.commands[-1]))
+            at += len(name)
         return Strip(segments).adjust_cell_length(width, palette.text).crop(0, width)
 
     async def on_click(self, event: events.Click) -> None:
@@ -62,5 +68,32 @@ class KeyLine(Tinted, Widget):
                 return
 
 
-def _width(command: Command) -> int:
-    return len(shown_key(command.keys[0])) + len(command.name) + 3
+#: What is named however little room there is.
+_ALWAYS: Final = frozenset({"help", "quit"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """Commands under one name: usually one."""
+
+    name: str
+    commands: tuple[Command, ...]
+
+    @property
+    def width(self) -> int:
+        keys = sum(len(shown_key(each.keys[0])) + 1 for each in self.commands)
+        return keys + len(self.name) + 2
+
+
+def _entries(commands: Sequence[Command]) -> list[_Entry]:
+    """The commands; neighbours that do one thing in two directions share a name."""
+    entries: list[_Entry] = []
+    for command in commands:
+        stem = command.name.lower().split()[0]
+        last = entries[-1] if entries else None
+        verb = command.action.partition("(")[0]
+        if last is not None and last.commands[-1].action.partition("(")[0] == verb:
+            entries[-1] = _Entry(stem, (*last.commands, command))
+        else:
+            entries.append(_Entry(command.name.lower(), (command,)))
+    return entries

@@ -141,8 +141,10 @@ def tick_line(face: Face, parts: Parts, palette: Palette) -> Strip:
 
 
 def note_line(face: Face, parts: Parts, palette: Palette) -> Strip:
-    """What is wrong with the entry, or else the note."""
+    """What is wrong with the entry, or else the note: under the track, or from the left on."""
     room = max(0, parts.track + parts.box)
     style = palette.error if face.error else face.fill
-    text = cut(face.error or face.note, room)
-    return Strip([Segment(" " * parts.label, palette.text), Segment(text, style)])
+    said = face.error or face.note
+    over = min(parts.label, max(0, cell_len(said) - room))
+    text = cut(said, room + over)
+    return Strip([Segment(" " * (parts.label - over), palette.text), Segment(text, style)])
