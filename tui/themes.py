@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.segment import Segment
 from rich.style import Style
@@ -92,7 +92,7 @@ LIGHT: Final = Theme(
 DEFAULT: Final = DARK.name
 
 
-def register(app: App[object]) -> None:
+def register(app: App[Any]) -> None:
     """Make both themes known to `app`; Textual's own stay available."""
     for theme in (DARK, LIGHT):
         app.register_theme(theme)

@@ -9,42 +9,40 @@ import tempfile
 from array import array
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from textual import work
 from textual.content import Content
-from textual.dom import DOMNode
 from textual.widgets import Static
 from textual.worker import get_current_worker
 
 from compaction.errors import CompactionError
+from compaction.formats.base import History
 from compaction.plaintext import one_line
 from tui import filtering, loading
+from tui.clipboard import copy
 from tui.reproducing import command_line
 from tui.screens.ask import Ask
 from tui.screens.choose import Choice, Choose
 from tui.screens.export import Export, Exported
 from tui.screens.help import Help
 from tui.screens.open import OpenSession
+from tui.screens.workbench_live import WorkbenchLive
 from tui.state import Setting, boundary_moved, switched, toggled_pin
 from tui.widgets.filter_bar import FilterBar
-from tui.widgets.looks import counted
 from tui.widgets.message_list import MessageList
 from tui.widgets.search_bar import EntryBar, SearchBar
 from tui.widgets.slider import Slider
 from tui.widgets.summary_view import SummaryView
 
-if TYPE_CHECKING:
-    from tui.screens.workbench import WorkbenchScreen as _Base
-else:
-    _Base = DOMNode
-
 #: Seconds between two looks at a file that is followed.
 _FOLLOW = 1.0
 
+#: What can be copied, in words.
+_COPIED = {"message": "message", "summary": "summary", "command": "command line"}
 
-class WorkbenchActions(_Base):
-    """The commands. Mixed into the workbench, which owns the state."""
+
+class WorkbenchActions(WorkbenchLive):
+    """The commands."""
 
     # ----------------------------------------------------------------------------- dialogs
 
@@ -55,20 +53,22 @@ class WorkbenchActions(_Base):
     @work
     async def action_open(self) -> None:
         """Choose another session."""
-        path = await self.app.push_screen_wait(OpenSession(self.app.settings.recent))
+        path = await self.app.push_screen_wait(OpenSession(self.workbench.settings.recent))
         if path:
             opening = replace(self.opening, source=path, name=path, demo=False, summary_text=None)
-            self.app.show_session(replace(opening, conversation=None, read_as=None))
+            self.workbench.show_session(replace(opening, conversation=None, read_as=None))
 
     @work
     async def action_export(self) -> None:
         """Write the compacted session."""
         if self.result is None or self.summarizing:
-            self.app.say("The result is not made yet; try again in a moment.", severity="warning")
+            self.workbench.say(
+                "The result is not made yet; try again in a moment.", severity="warning"
+            )
             return
         done: Exported | None = await self.app.push_screen_wait(Export(self.result))
         if done is not None:
-            self.app.say(done.told, title="Exported")
+            self.workbench.say(done.told, title="Exported")
 
     @work
     async def action_choose_policy(self) -> None:
@@ -81,7 +81,7 @@ class WorkbenchActions(_Base):
         if chosen:
             policy = self.history.present.policy
             self.set_policy(switched(policy, preset(chosen)), f"policy {chosen}")
-            self.app.remember(replace(self.app.settings, policy=preset(chosen)))
+            self.workbench.remember(replace(self.workbench.settings, policy=preset(chosen)))
 
     @work
     async def action_save_policy(self) -> None:
@@ -92,7 +92,7 @@ class WorkbenchActions(_Base):
         )
         if not path:
             return
-        target = Path(path).expanduser()
+        target = _at_home(path)
         if target.exists():
             sure = await self.app.push_screen_wait(
                 Choose(
@@ -107,9 +107,9 @@ class WorkbenchActions(_Base):
 
         wrong = write_text(target, policy.to_yaml())
         if wrong:
-            self.app.say(wrong, severity="error")
+            self.workbench.say(wrong, severity="error")
         else:
-            self.app.say(
+            self.workbench.say(
                 f"Wrote {path}. Use it with --policy {shlex.quote(path)}.", title="Policy saved"
             )
 
@@ -121,7 +121,7 @@ class WorkbenchActions(_Base):
             Choose("Theme", [Choice(name, name) for name in names], self.app.theme)
         )
         if chosen:
-            self.app.remember_theme(chosen)
+            self.workbench.remember_theme(chosen)
 
     @work
     async def action_copy(self) -> None:
@@ -133,27 +133,29 @@ class WorkbenchActions(_Base):
         ]
         chosen = await self.app.push_screen_wait(Choose("Copy", choices))
         text = self._to_copy(chosen) if chosen else None
-        if text is None:
+        if text is None or chosen is None:
             return
         if not text:
-            self.app.say("There is none to copy.", severity="warning")
+            self.workbench.say("There is none to copy.", severity="warning")
             return
-        self.app.copy_to_clipboard(text)
-        self.app.say(f"Copied {counted(len(text), 'character')} to the clipboard.")
+        self.workbench.say(copy(self.app, text, f"the {_COPIED[chosen]}"))
 
     def _to_copy(self, what: str) -> str:
         if what == "command":
             opening = self.opening
-            return command_line(
+            made = command_line(
                 opening.source if isinstance(opening.source, str) else None,
                 self.history.present.policy,
                 read_as=opening.read_as or "",
                 history=opening.history,
                 conversation=opening.conversation or "",
             )
+            if made.note:
+                self.workbench.say(made.note)
+            return made.command
         if what == "summary":
-            made = self.result.summary if self.result is not None else None
-            return made.content if made is not None else ""
+            summary = self.result.summary if self.result is not None else None
+            return summary.content if summary is not None else ""
         index = self.query_one(MessageList).cursor_message
         if index is None or self.session is None:
             return ""
@@ -167,7 +169,7 @@ class WorkbenchActions(_Base):
             return
         moved = boundary_moved(self.plan, steps)
         if moved is None:
-            self.app.say("There is no further place for the boundary.")
+            self.workbench.say("There is no further place for the boundary.")
         else:
             self.set_policy(moved, "boundary", gesture=True)
 
@@ -183,7 +185,7 @@ class WorkbenchActions(_Base):
         if self.plan.region(index) in ("head", "recent") and self.plan.compacts:
             policy = self.history.present.policy
             if index not in policy.head.pins:
-                self.app.say(f"#{index} is kept anyway; the pin holds when the cut moves.")
+                self.workbench.say(f"#{index} is kept anyway; the pin holds when the cut moves.")
         self.set_policy(toggled_pin(self.history.present.policy, index), f"pin #{index}")
 
     def action_focus_budget(self) -> None:
@@ -205,12 +207,12 @@ class WorkbenchActions(_Base):
     def _travel(self, *, back: bool) -> None:
         label = self.history.undoes if back else self.history.redoes
         if not label:
-            self.app.say(f"There is nothing to {'undo' if back else 'redo'}.")
+            self.workbench.say(f"There is nothing to {'undo' if back else 'redo'}.")
             return
         before = self.history.present
         self.history = self.history.undone() if back else self.history.redone()
         self._take_setting(before)
-        self.app.say(f"{'Took back' if back else 'Made again'}: {label}.")
+        self.workbench.say(f"{'Took back' if back else 'Made again'}: {label}.")
 
     # ------------------------------------------------------------------------------ summary
 
@@ -218,7 +220,7 @@ class WorkbenchActions(_Base):
         """Make the summary now."""
         if self.plan is None or not self.plan.compacts:
             reason = self.plan.reason if self.plan is not None else "no session is open"
-            self.app.say(f"There is nothing to summarize: {reason}.")
+            self.workbench.say(f"There is nothing to summarize: {reason}.")
             return
         before = self.history.present
         if before.summary_edit is not None:
@@ -231,7 +233,7 @@ class WorkbenchActions(_Base):
     def action_edit_summary(self) -> None:
         """Edit the summary in place."""
         if self.result is None or self.result.summary is None:
-            self.app.say("There is no summary to edit.")
+            self.workbench.say("There is no summary to edit.")
             return
         self.show_pane("summary", focus=True)
         self.query_one(SummaryView).action_edit()
@@ -243,7 +245,7 @@ class WorkbenchActions(_Base):
     def edit_summary(self, text: str) -> None:
         """Use `text` as the summary."""
         if not text.strip():
-            self.app.say("An empty summary never replaces anything.", severity="warning")
+            self.workbench.say("An empty summary never replaces anything.", severity="warning")
             return
         before = self.history.present
         self.history = self.history.change(Setting(before.policy, text), "summary")
@@ -253,11 +255,11 @@ class WorkbenchActions(_Base):
         """Edit the summary in the editor of the environment."""
         made = self.result.summary if self.result is not None else None
         if made is None:
-            self.app.say("There is no summary to edit.")
+            self.workbench.say("There is no summary to edit.")
             return
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
         if not editor:
-            self.app.say("Set $EDITOR to the editor you want.", severity="warning")
+            self.workbench.say("Set $EDITOR to the editor you want.", severity="warning")
             return
         with tempfile.TemporaryDirectory(prefix="compaction-") as folder:
             file = Path(folder) / "summary.md"
@@ -267,10 +269,12 @@ class WorkbenchActions(_Base):
                     done = subprocess.run([*shlex.split(editor), str(file)], check=False)  # noqa: S603
                 text = file.read_text(encoding="utf-8", errors="replace")
             except (OSError, ValueError) as error:
-                self.app.say(f"{editor} cannot be run: {error}.", severity="error")
+                self.workbench.say(f"{editor} cannot be run: {error}.", severity="error")
                 return
         if done.returncode:
-            self.app.say(f"{editor} ended with {done.returncode}; the summary stays as it was.")
+            self.workbench.say(
+                f"{editor} ended with {done.returncode}; the summary stays as it was."
+            )
         elif text.strip() != made.text.strip():
             self.edit_summary(text.rstrip("\n"))
 
@@ -399,7 +403,7 @@ class WorkbenchActions(_Base):
         self.rows = rows
         self.query_one(MessageList).rows = rows
         if rows is not None and self.session is not None and not rows:
-            self.app.say("No message is left by these filters.", severity="warning")
+            self.workbench.say("No message is left by these filters.", severity="warning")
 
     # ---------------------------------------------------------------------------- the screen
 
@@ -420,19 +424,19 @@ class WorkbenchActions(_Base):
         """Everything ever sent in place of the live context, or back."""
         if self.session is None:
             return
-        other = "full" if self.opening.history == "live" else "live"
+        other: History = "full" if self.opening.history == "live" else "live"
         self.opening = replace(self.opening, history=other)
         self.start_loading()
 
     def action_follow(self) -> None:
         """Take in what is added to the file, or no longer."""
         if not isinstance(self.opening.source, str) or self.opening.source == "-":
-            self.app.say("Only a file can be followed.", severity="warning")
+            self.workbench.say("Only a file can be followed.", severity="warning")
             return
         self.following = not self.following
         self._show_title()
         if self.following:
-            self.app.say("Following the file; a stops it.")
+            self.workbench.say("Following the file; a stops it.")
             self._look_at_file()
 
     def _look_at_file(self) -> None:
@@ -442,16 +446,18 @@ class WorkbenchActions(_Base):
             size = Path(str(self.opening.source)).stat().st_size
         except OSError as error:
             self.following = False
-            self.app.say(f"The file cannot be followed: {error.strerror}.", severity="warning")
+            self.workbench.say(
+                f"The file cannot be followed: {error.strerror}.", severity="warning"
+            )
             return
-        if size != self.session.source.size and not self._loading:
+        if size != self.session.source.size and not self.loading_session:
             self.start_loading(keep_place=True)
         self.set_timer(_FOLLOW, self._look_at_file)
 
     def action_back(self) -> None:
         """Leave one thing that is open: reading, a pane, the search, the last filter."""
-        if self._loading and not self._keep_place:
-            self._stop_loading = True
+        if self.loading_session and not self.keep_place:
+            self.stop_loading = True
             self.say_status("keeping what is read …", calm=True)
         elif self.close_pane():
             return
@@ -468,6 +474,10 @@ class WorkbenchActions(_Base):
             self.set_filters(self.filters[:-1])
         else:
             self.query_one(MessageList).focus()
+
+
+def _at_home(path: str) -> Path:
+    return Path(path).expanduser()
 
 
 def _about(name: str) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
-from textual.dom import DOMNode
 from textual.widgets import ContentSwitcher
 
 from compaction.findings import Finding
+from tui.screens.workbench_state import WorkbenchState
 from tui.widgets.detail import MessageDetail
 from tui.widgets.findings_view import FindingsView
 from tui.widgets.looks import grouped
@@ -20,35 +20,15 @@ from tui.widgets.summary_view import SummaryShown, SummaryView
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from textual.screen import Screen
-
     from compaction.compacting import Compacted
-    from compaction.evidence import Survival
-    from compaction.messages import Session
     from compaction.planning import Plan
-    from tui.opening import Opening
-    from tui.state import History, Setting
-
-    class _Base(Screen[None]):
-        session: Session | None
-        plan: Plan | None
-        result: Compacted | None
-        survival: Survival | None
-        summary_reason: str
-        summarizing: bool
-        history: History[Setting]
-        opening: Opening
-        pane: str
-
-else:
-    _Base = DOMNode
 
 #: Where a summary stands, in words.
 _PLACES = {"after-head": "after head", "before-recent": "before recent", "last": "last"}
 
 
-class WorkbenchPanes(_Base):
-    """What the panes show. Mixed into the workbench, which owns the state."""
+class WorkbenchPanes(WorkbenchState):
+    """What the panes show."""
 
     def show_pane(self, pane: str, *, focus: bool = False) -> None:
         """Bring a pane to the front; `focus` also goes there."""

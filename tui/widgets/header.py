@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -30,7 +31,7 @@ class TitleLine(Tinted, Widget):
     TitleLine { height: 1; background: $foreground 5%; }
     """
     )
-    COMPONENT_CLASSES = set(COMPONENTS)
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
     ALLOW_SELECT = False
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as Textual calls it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from rich.segment import Segment
 from rich.style import Style
@@ -28,7 +28,7 @@ class PaneTabs(Tinted, Widget):
     PaneTabs { height: 1; background: transparent; }
     """
     )
-    COMPONENT_CLASSES = set(COMPONENTS)
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
     ALLOW_SELECT = False
 
     @dataclass

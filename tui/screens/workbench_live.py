@@ -1,0 +1,385 @@
+"""What happens by itself: reading, counting, planning and summarizing, each newest wins.
+
+Data flows one way. Another `Setting` makes another plan; the widgets are given the plan. What
+takes time is done by `tui.loading` in threads, which post events.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+from textual import work
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import Static
+from textual.worker import get_current_worker
+
+from compaction.errors import PolicyError
+from compaction.plaintext import one_line
+from compaction.policy import Policy
+from tui import loading
+from tui.screens.workbench_panes import WorkbenchPanes
+from tui.settings import Settings
+from tui.state import History, Setting, with_pins
+from tui.widgets.budget_bar import BudgetBars
+from tui.widgets.header import Title, TitleLine
+from tui.widgets.looks import counted, grouped, short
+from tui.widgets.message_list import MessageList
+from tui.widgets.minimap import Minimap
+from tui.widgets.slider import Mark, Slider
+
+if TYPE_CHECKING:
+    from compaction.messages import Session
+    from compaction.planning import Plan
+    from compaction.tokens import Counts
+    from tui.opening import Opening
+
+#: Seconds after the last change until the summary is made again.
+DEBOUNCE = 0.15
+
+#: Seconds after which two changes of a slider are two gestures.
+GESTURE = 0.8
+
+
+class WorkbenchLive(WorkbenchPanes):
+    """Keeps everything shown up to date with the file and the setting."""
+
+    def __init__(self, opening: Opening, settings: Settings) -> None:
+        super().__init__(opening, settings)
+        self._load_ticket = 0
+        self._count_ticket = 0
+        self._summary_ticket = 0
+        self._search_ticket = 0
+        self._debounce: Timer | None = None
+        self._settle: Timer | None = None
+        self._gesture = 0
+
+    # ------------------------------------------------------------------------------ loading
+
+    def start_loading(self, *, keep_place: bool = False) -> None:
+        """Read the session of `opening` in a thread."""
+        self._load_ticket += 1
+        self.stop_loading = False
+        self.loading_session = True
+        self.keep_place = keep_place
+        if not keep_place:
+            self.say_status(f"reading {self.opening.name} …", calm=True)
+        self._load(self._load_ticket)
+
+    @work(thread=True, exclusive=True, group="load", exit_on_error=False)
+    def _load(self, ticket: int) -> None:
+        worker = get_current_worker()
+
+        def stopped() -> bool:
+            return worker.is_cancelled or self.stop_loading
+
+        loading.load(self.opening, ticket, self.post_message, stopped)
+
+    def on_load_progress(self, event: loading.LoadProgress) -> None:
+        """Say how far it is."""
+        if event.ticket == self._load_ticket and self.loading_session and not self.keep_place:
+            done, total, unit = event.progress
+            share = done / total if total else 1
+            bar = "█" * int(share * 24) + "·" * (24 - int(share * 24))
+            self.say_status(
+                f"reading {bar} {short(done)} of {short(total)} {unit} · esc keeps what is read",
+                calm=True,
+            )
+
+    def on_loaded(self, event: loading.Loaded) -> None:
+        """Show the session with estimated sizes, and count it."""
+        if event.ticket != self._load_ticket:
+            return
+        self.loading_session = False
+        first = self.session is None
+        before, self.session = self.session, event.session
+        self.groups = event.groups
+        self.counts = event.counts
+        # What was loaded stays; the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+        if isinstance(self.opening.source, str):
+            self.workbench.remember_file(self.opening.source)
+        self.say_status("")
+        self._tell_problems(event.session, before)
+        setting = self.history.present
+        policy = with_pins(setting.policy, setting.policy.head.pins, len(event.session.messages))
+        if policy is not setting.policy:
+            self.history = History(Setting(policy, setting.summary_edit))
+        self._renew(event.counts, fresh=not self.keep_place, ranges=first or not self.keep_place)
+        self._count_ticket += 1
+        self._count(event.session, event.counts, self._count_ticket)
+
+    def _tell_problems(self, session: Session, before: Session | None) -> None:
+        known = set(before.problems) if before is not None else set()
+        serious = [p for p in session.problems if p.level != "info" and p not in known]
+        if serious:
+            first = serious[0].text
+            more = f" And {counted(len(serious) - 1, 'more problem')}." if len(serious) > 1 else ""
+            self.workbench.say(f"{first}{more}", severity="warning", title="Problems in the file")
+
+    # ----------------------------------------------------------------------------- counting
+
+    @work(thread=True, exclusive=True, group="count", exit_on_error=False)
+    def _count(self, session: Session, counts: Counts, ticket: int) -> None:
+        worker = get_current_worker()
+        policy = self.history.present.policy
+        loading.count(
+            session,
+            policy,
+            counts,
+            self.workbench.count_cache,
+            ticket,
+            self.post_message,
+            lambda: worker.is_cancelled,
+        )
+
+    def on_counted(self, event: loading.Counted) -> None:
+        """Plan again with better numbers; nothing jumps."""
+        if event.ticket == self._count_ticket:
+            self._renew(event.counts, fresh=False, ranges=event.counts.exact)
+
+    def on_count_failed(self, event: loading.CountFailed) -> None:
+        """The estimates stay."""
+        if event.ticket == self._count_ticket:
+            self.workbench.say(event.reason, severity="warning", title="Sizes are estimates")
+
+    def _renew(self, counts: Counts, *, fresh: bool, ranges: bool) -> None:
+        """Take in new counts: another planner over the known groups, the list's new sizes."""
+        from compaction.planning import Planner
+
+        assert self.session is not None
+        self.counts = counts
+        self.planner = Planner(self.session, counts, self.groups)
+        if ranges:
+            self._set_ranges()
+        self._replan(show=fresh or self.query_one(MessageList).counts is None)
+
+    def _set_ranges(self) -> None:
+        """What the sliders go to: the session as it is, and the values that are set."""
+        session, counts, groups = self.session, self.counts, self.groups
+        assert session is not None
+        assert counts is not None
+        assert groups is not None
+        policy = self.history.present.policy
+        total = counts.total
+        budget = self.query_one("#budget", Slider)
+        asked = policy.budget or total
+        budget.set_range(
+            min(1_000, max(1, asked)), max(int(total * 1.25), asked, 8_000), kind="log"
+        )
+        budget.marks = [Mark(total, "total")]
+        budget.whole = total
+        keep = self.query_one("#keep", Slider)
+        unit = policy.recent.unit
+        ends = {
+            "messages": len(session.messages),
+            "turns": len(groups.turns),
+            "groups": len(groups.starts),
+            "tokens": total,
+            "fraction": 100,
+        }
+        end = max(ends.get(unit, 0), self._keep_value(policy), 1)
+        keep.set_range(0, end, kind="linear")
+        keep.unit = "%" if unit == "fraction" else unit
+        keep.whole = end
+        keep.disabled = unit == "fit"
+
+    @staticmethod
+    def _keep_value(policy: Policy) -> int:
+        amount = policy.keep_recent
+        if amount is None:
+            return 0
+        return round(amount * 100) if policy.recent.unit == "fraction" else int(amount)
+
+    # ----------------------------------------------------------------------------- planning
+
+    def set_policy(self, policy: Policy, label: str, *, gesture: bool = False) -> None:
+        """Change the policy; `gesture` joins a run of changes into one step of undo."""
+        before = self.history.present
+        if policy == before.policy:
+            return
+        key = ("gesture", self._gesture) if gesture else None
+        self.history = self.history.change(Setting(policy, before.summary_edit), label, gesture=key)
+        if gesture:
+            if self._settle is not None:
+                self._settle.stop()
+            self._settle = self.set_timer(GESTURE, self._end_gesture)
+        self._take_setting(before)
+
+    def _end_gesture(self) -> None:
+        self._gesture += 1
+        self.history = self.history.settled()
+
+    def _take_setting(self, before: Setting) -> None:
+        """Show the present setting; what depends on its units or tokenizer too."""
+        policy = self.history.present.policy
+        if self.session is not None and policy.tokens != before.policy.tokens:
+            assert self.counts is not None
+            self._count_ticket += 1
+            self._count(self.session, self.counts, self._count_ticket)
+        if self.planner is not None:
+            budget = policy.budget or 0
+            scale = self.query_one("#budget", Slider).scale
+            other = policy.recent.unit != before.policy.recent.unit
+            if other or not scale.minimum <= budget <= scale.maximum:
+                self._set_ranges()
+        self._replan()
+
+    def _replan(self, *, show: bool = False) -> None:
+        """The plan under the present setting, given to all that shows it."""
+        if self.planner is None or self.session is None or self.counts is None:
+            return
+        policy = self.history.present.policy
+        try:
+            plan = self.planner.plan(policy)
+        except PolicyError as error:
+            self.say_status(str(error))
+            return
+        changed = self.plan is None or not _same_cut(self.plan, plan)
+        self.plan = plan
+        if changed or plan.counts is not getattr(self.result, "plan", plan).counts:
+            tokens = None
+        else:
+            tokens = self._summary_tokens()
+        rows = self.query_one(MessageList)
+        if show:
+            rows.show(self.session, self.counts, plan, plan.groups, keep_place=self.keep_place)
+        else:
+            rows.counts = self.counts
+            rows.plan = plan
+        rows.summary_tokens = tokens
+        self.query_one(BudgetBars).show(plan, tokens)
+        self.query_one(Minimap).show(plan, self.counts)
+        self._show_sliders(plan)
+        self._show_title()
+        self._show_verdict(plan)
+        if show:
+            self.show_message(rows.cursor_message)
+        self.show_findings()
+        self._schedule_summary()
+
+    def _show_sliders(self, plan: Plan) -> None:
+        policy = plan.policy
+        budget, keep = self.query_one("#budget", Slider), self.query_one("#keep", Slider)
+        budget.value = plan.budget
+        keep.value = self._keep_value(policy)
+        note = plan.snap_note
+        keep.note = note
+        effective = plan.effective
+        if effective is not None and plan.compacts:
+            whole = effective * 100 if policy.recent.unit == "fraction" else effective
+            keep.effective = int(whole)
+        else:
+            keep.effective = None
+
+    def _show_title(self) -> None:
+        policy = self.history.present.policy
+        facts: list[str] = []
+        session, counts = self.session, self.counts
+        if session is not None and counts is not None:
+            from compaction.formats import format_named
+
+            sign = "" if counts.exact and not counts.model else "~"
+            facts = [
+                format_named(session.format).title,
+                session.model,
+                counted(len(session.messages), "message"),
+                f"{sign}{grouped(counts.total)} tokens",
+                "full history" if session.history == "full" else "",
+                "following" if self.following else "",
+                counts.label,
+            ]
+        name = self.opening.name.rpartition("/")[2] or "no session"
+        self.query_one(TitleLine).show(
+            Title(name, tuple(fact for fact in facts if fact), f"policy: {policy.name} ▾")
+        )
+
+    def _show_verdict(self, plan: Plan) -> None:
+        if self.loading_session and not self.keep_place:
+            return
+        if plan.unreachable:
+            self.say_status(plan.unreachable)
+        elif not plan.compacts and plan.over_budget:
+            self.say_status(plan.reason)
+        else:
+            self.say_status("")
+
+    def say_status(self, text: str, *, calm: bool = False) -> None:
+        """One line under the sliders; "" takes it away."""
+        status = self.query_one("#status", Static)
+        status.update(Content(one_line(text)))
+        status.set_class(bool(text), "-shown")
+        status.set_class(calm, "-calm")
+
+    # ------------------------------------------------------------------------------ summary
+
+    def _schedule_summary(self) -> None:
+        """Make the summary again once nothing has changed for a moment."""
+        if self._debounce is not None:
+            self._debounce.stop()
+        self._debounce = self.set_timer(DEBOUNCE, self._make_summary)
+        self._summary_ticket += 1
+        if self.plan is not None and self.plan.compacts:
+            self.summarizing = True
+
+    def _make_summary(self, *, asked: bool = False) -> None:
+        plan = self.plan
+        if plan is None:
+            return
+        edit = self.history.present.summary_edit
+        if plan.compacts and edit is None and not asked and not self._is_free():
+            self.summarizing = False
+            self.result, self.survival = None, None
+            self.summary_reason = "Press s to make the summary; this summarizer may cost money."
+            self.show_summary()
+            return
+        self.show_summary()
+        self._summarize(plan, edit, self._summary_ticket)
+
+    def _is_free(self) -> bool:
+        summarizer = self.opening.summarizer
+        name = summarizer.name if summarizer else self.history.present.policy.summary.summarizer
+        return name in ("digest", "none")
+
+    @work(thread=True, exclusive=True, group="summary", exit_on_error=False)
+    def _summarize(self, plan: Plan, edit: str | None, ticket: int) -> None:
+        worker = get_current_worker()
+        loading.summarize(
+            plan,
+            self.opening.summarizer,
+            edit,
+            ticket,
+            self.post_message,
+            lambda: worker.is_cancelled or ticket != self._summary_ticket,
+        )
+
+    def on_summarized(self, event: loading.Summarized) -> None:
+        """Show the real summary and its size, unless something newer is on its way."""
+        if event.ticket != self._summary_ticket:
+            return
+        self.summarizing = False
+        self.result, self.survival = event.result, event.survival
+        self.summary_reason = event.reason
+        if self.plan is not None:
+            tokens = self._summary_tokens()
+            self.query_one(MessageList).summary_tokens = tokens
+            self.query_one(BudgetBars).show(self.plan, tokens)
+        self.show_summary()
+        self.show_result()
+        self.show_findings()
+
+    def _summary_tokens(self) -> int | None:
+        made = self.result.summary if self.result is not None else None
+        return made.tokens if made is not None else None
+
+
+def _same_cut(one: Plan, other: Plan) -> bool:
+    return (one.head_end, one.cut, one.kept, one.compacts, one.counts) == (
+        other.head_end,
+        other.cut,
+        other.kept,
+        other.compacts,
+        other.counts,
+    )

@@ -1,0 +1,57 @@
+"""What the workbench knows: the session, the setting with its history, the plan and the result."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, cast
+
+from textual.screen import Screen
+
+from compaction.policy import Policy
+from tui.settings import Settings
+from tui.state import History, Setting
+
+if TYPE_CHECKING:
+    from compaction.compacting import Compacted
+    from compaction.evidence import Survival
+    from compaction.groups import Groups
+    from compaction.messages import Session
+    from compaction.planning import Plan, Planner
+    from compaction.tokens import Counts
+    from tui.app import Workbench
+    from tui.filtering import Filter
+    from tui.opening import Opening
+
+
+class WorkbenchState(Screen[None]):
+    """The values of one session on the screen. Its subclasses show and change them."""
+
+    def __init__(self, opening: Opening, settings: Settings) -> None:
+        super().__init__()
+        self.opening = opening
+        self.settings = settings
+        policy = opening.policy or settings.policy or Policy()
+        self.history: History[Setting] = History(Setting(policy, opening.summary_text))
+        self.session: Session | None = None
+        self.counts: Counts | None = None
+        self.groups: Groups | None = None
+        self.planner: Planner | None = None
+        self.plan: Plan | None = None
+        self.result: Compacted | None = None
+        self.survival: Survival | None = None
+        self.summary_reason = ""
+        self.summarizing = False
+        self.filters: tuple[Filter, ...] = ()
+        self.rows: array[int] | None = None
+        self.hits: tuple[int, ...] = ()
+        self.pane: str = settings.pane
+        self.presenting = False
+        self.following = False
+        self.loading_session = False
+        self.stop_loading = False
+        self.keep_place = False
+
+    @property
+    def workbench(self) -> Workbench:
+        """The app this screen is of."""
+        return cast("Workbench", self.app)
