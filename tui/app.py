@@ -15,6 +15,7 @@ from textual.screen import Screen
 from compaction.plaintext import block
 from tui import settings as settings_file
 from tui import themes
+from tui.commands import widget_keymap
 from tui.opening import Opening
 from tui.palette import CommandProvider
 from tui.screens.workbench import WorkbenchScreen
@@ -54,6 +55,7 @@ class Workbench(App[int]):
 
     def on_mount(self) -> None:
         """Say what is wrong with the settings."""
+        self.set_keymap(widget_keymap(self.settings.keymap))
         for warning in self._warnings:
             self.say(warning, severity="warning")
         if self.settings.theme and self.settings.theme not in self.available_themes:
