@@ -41,7 +41,8 @@ def test_every_file_of_a_supported_format_loads(folder: str, shared_sessions: Pa
             f"left out  {len(session.problems):>3} problems  {path.name}  {dict(roles)}"
         )
         assert session.format in SUPPORTED[folder]
-        assert len(session) > 0
+        # Some recordings hold nothing but bookkeeping, and say so.
+        assert session.messages or session.left_out
         full = compaction.load(path, history="full")
         assert len(full) >= len(session)
 

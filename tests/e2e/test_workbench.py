@@ -23,7 +23,8 @@ WIDE, SMALL = (120, 40), (80, 24)
 def setting(screen: str, label: str) -> int:
     """The number a slider shows at the end of its line."""
     line = next(line for line in screen.splitlines() if label in line and "●" in line)
-    numbers = re.findall(r"\d[\d,]*", line.split("●", 1)[1])
+    own = line[line.index(label) :]
+    numbers = re.findall(r"\d[\d,]*", own.split("●", 1)[1])
     assert numbers, line
     return int(numbers[0].replace(",", ""))
 
@@ -97,7 +98,7 @@ def test_export_writes_a_file_that_loads_again(program: str, start: Start, tmp_p
 
 def test_a_piped_session_opens_and_keys_work(program: str, start: Start) -> None:
     tmux = start(f"cat {shlex.quote(str(CHAT))} | {program} -", size=WIDE)
-    screen = opened(tmux, "Wheelhouse")
+    screen = opened(tmux, "standard input")
     before = setting(screen, "budget")
     tmux.keys("q")
     tmux.wait_for_exit(0)
