@@ -13,8 +13,11 @@ from compaction.errors import SessionError
 #: Sessions listed from one place; the newest ones.
 LISTED = 300
 
+#: Roles whose words tell a session from another where nobody typed anything.
+_SPEAKERS = ("user", "assistant")
+
 #: Bytes from the beginning of a file in which its first words are looked for.
-_BEGINNING = 64 * 1024
+_BEGINNING = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +102,20 @@ def _samples() -> Iterator[Known]:
 
 
 def first_words(path: str) -> str:
-    """What a person typed first in a session, from the beginning of its file; "" when unknown."""
+    """What a person typed first in a session, from the beginning of its file.
+
+    Where nobody typed anything there, what was said first; "" when that is unknown too.
+    """
     from compaction.formats import load
 
     try:
         with Path(path).open("rb") as file:
             beginning = file.read(_BEGINNING)
-        session = load(beginning)
+        session = load(beginning, history="full")
     except (OSError, ValueError, SessionError):
         return ""
-    typed = next((message for message in session.messages if message.typed), None)
-    return session.title or (typed.preview if typed is not None else "")
+    typed = next((each for each in session.messages if each.typed and each.preview), None)
+    said = typed or next(
+        (each for each in session.messages if each.role in _SPEAKERS and each.preview), None
+    )
+    return session.title or (said.preview if said is not None else "")
