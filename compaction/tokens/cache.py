@@ -11,7 +11,7 @@ import contextlib
 import os
 import struct
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -28,6 +28,9 @@ _ENTRY = struct.Struct("<16sI")
 
 #: Counts held at most; the older half is dropped when there are more.
 LIMIT = 500_000
+
+#: Bytes of a record from which on its hash is remembered for the next message.
+_LONG = 64 * 1024
 
 #: Formats in which the bytes of a message do not tell its whole content (YAML has references).
 _UNKEYED = frozenset({"yaml"})
@@ -57,18 +60,22 @@ class CountCache:
 
     def get(self, key: bytes) -> int | None:
         """The count kept under `key`."""
+        return self.reader()(key)
+
+    def reader(self) -> Callable[[bytes], int | None]:
+        """`get`, ready to be called very often."""
         if not self._loaded:
             self._load()
-        return self._held.get(key)
+        return self._held.get
 
-    def put(self, key: bytes, tokens: int) -> None:
-        """Keeps a count. It is in the file after the next `save`."""
+    def put(self, entries: Mapping[bytes, int]) -> None:
+        """Keeps counts by key. They are in the file after the next `save`."""
         if not self._loaded:
             self._load()
         with self._lock:
-            self._held[key] = tokens
+            self._held.update(entries)
             if self.path is not None:
-                self._new[key] = tokens
+                self._new.update(entries)
             if len(self._held) > self.limit:
                 for old in list(islice(self._held, len(self._held) - self.limit // 2)):
                     del self._held[old]
@@ -164,8 +171,8 @@ class Keys:
     def __init__(self, session: Session, encoding: str) -> None:
         self._keyed = session.format not in _UNKEYED
         self._data = session.source.data
-        self._base = blake2b(f"{RULES}\0{encoding}\0{session.format}".encode(), digest_size=16)
-        self._last: tuple[tuple[Span, ...], bytes] = ((), b"")
+        self._base = blake2b(f"{RULES}\0{encoding}\0{session.format}\0".encode(), digest_size=16)
+        self._long: tuple[tuple[Span, ...], bytes] = ((), b"")
 
     def of(self, message: Message) -> bytes | None:
         """The key of `message`; None when its content does not stand in the source alone.
@@ -177,15 +184,20 @@ class Keys:
         if not spans or not self._keyed or spans[-1].end > len(self._data):
             return None
         hasher = self._base.copy()
-        if spans != self._last[0]:
-            inner = blake2b(digest_size=16)
-            for span in spans:
-                inner.update(self._data[span.start : span.end])
-            self._last = (spans, inner.digest())
-        hasher.update(self._last[1])
-        hasher.update(
-            f"{message.role}\0{message.chars}\0{message.pointer}\0{message.name}".encode(
-                "utf-8", "surrogatepass"
-            )
-        )
+        first = spans[0]
+        if len(spans) == 1 and first.end - first.start <= _LONG:
+            hasher.update(self._data[first.start : first.end])
+        else:
+            hasher.update(self._digest(spans))
+        about = f"{message.role}\0{message.chars}\0{message.pointer}\0{message.name}"
+        hasher.update(about.encode("utf-8", "surrogatepass"))
         return hasher.digest()
+
+    def _digest(self, spans: tuple[Span, ...]) -> bytes:
+        # A long record may hold many messages one after the other; it is hashed once.
+        if spans != self._long[0]:
+            hasher = blake2b(digest_size=16)
+            for span in spans:
+                hasher.update(self._data[span.start : span.end])
+            self._long = (spans, hasher.digest())
+        return self._long[1]

@@ -68,7 +68,13 @@ def cost(
 
 def message_cost(message: Message, framing: Framing) -> tuple[list[str], int]:
     """The texts to count for a whole message, and its tokens that are no text."""
-    texts, flat = cost(message.body.parts(), framing, message.role, message.name)
+    parts = message.body.parts()
+    if len(parts) == 1 and not message.name and message.role:
+        # Most messages are one text; they are worth a way of their own.
+        only = parts[0]
+        if isinstance(only, Text):
+            return [only.text], framing.role + framing.message
+    texts, flat = cost(parts, framing, message.role, message.name)
     return texts, flat + framing.message
 
 
@@ -104,7 +110,8 @@ def _collect(parts: Iterable[Part], texts: list[str], framing: Framing) -> int:
         elif isinstance(part, ToolCall):
             texts += (part.name, part.arguments, part.id)
         elif isinstance(part, Thinking):
-            texts.append(part.text)
+            if part.text:
+                texts.append(part.text)
             flat += sealed_tokens(part.sealed)
         elif isinstance(part, Media):
             flat += media_tokens(part)

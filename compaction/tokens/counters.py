@@ -71,6 +71,11 @@ class Counter(Protocol):
         ...
 
 
+#: Texts up to this length (names of tools, ids in a call and its result) are remembered.
+_SHORT = 64
+_REMEMBERED = 32_768
+
+
 class TiktokenCounter:
     """o200k_base by tiktoken. The encoding is made when something is first counted."""
 
@@ -78,6 +83,9 @@ class TiktokenCounter:
     encoding = "o200k_base"
     exact = True
     framing = CHAT_FRAMING
+
+    def __init__(self) -> None:
+        self._short: dict[str, int] = {}
 
     def count(self, text: str) -> int:
         """The tokens of `text`; of a text over 64 K the sum over its slices."""
@@ -88,11 +96,24 @@ class TiktokenCounter:
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """The tokens of every text, in order."""
-        encode, limit = o200k_base().encode, SLICE
-        return [
-            len(encode(text, disallowed_special=())) if len(text) <= limit else self.count(text)
-            for text in texts
-        ]
+        encode, short = o200k_base().encode, self._short
+        if len(short) > _REMEMBERED:
+            short.clear()
+        out: list[int] = []
+        for text in texts:
+            length = len(text)
+            if length > _SHORT:
+                out.append(
+                    len(encode(text, disallowed_special=()))
+                    if length <= SLICE
+                    else self.count(text)
+                )
+                continue
+            known = short.get(text)
+            if known is None:
+                known = short[text] = len(encode(text, disallowed_special=()))
+            out.append(known)
+        return out
 
 
 class QuarterCounter:

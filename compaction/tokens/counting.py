@@ -134,6 +134,10 @@ def _quarters(messages: tuple[Message, ...]) -> array[int]:
     return tokens
 
 
+#: A message without its count yet: its place in a chunk, its key, how many texts it has.
+_Open = tuple[int, bytes | None, int]
+
+
 class _Run:
     """One pass over the messages of a session."""
 
@@ -153,40 +157,43 @@ class _Run:
             yield from self._counted(some)
 
     def _counted(self, messages: tuple[Message, ...]) -> Iterator[array[int]]:
-        get, key_of = self._store.get, self._keys.of
+        known_of, key_of = self._store.reader(), self._keys.of
         framing = self._counting.framing
         done = array("q")
-        keys: list[tuple[int, bytes | None, int]] = []
+        open_: list[_Open] = []
         texts: list[str] = []
         size = 0
         for message in messages:
             key = key_of(message)
-            known = get(key) if key is not None else None
+            known = None if key is None else known_of(key)
             if known is not None:
                 done.append(known)
                 continue
             own, flat = message_cost(message, framing)
-            keys.append((len(done), key, len(own)))
+            open_.append((len(done), key, len(own)))
             done.append(flat)
             texts += own
-            size += sum(map(len, own))
+            for text in own:
+                size += len(text)
             if size >= _CHUNK:
-                self._settle(done, keys, texts)
+                self._settle(done, open_, texts)
                 yield done
-                done, keys, texts, size = array("q"), [], [], 0
-        self._settle(done, keys, texts)
+                done, open_, texts, size = array("q"), [], [], 0
+        self._settle(done, open_, texts)
         yield done
 
-    def _settle(
-        self, done: array[int], keys: list[tuple[int, bytes | None, int]], texts: list[str]
-    ) -> None:
+    def _settle(self, done: array[int], open_: list[_Open], texts: list[str]) -> None:
         """Counts `texts` and adds them to the messages they belong to."""
         if self._cancelled():
             raise Cancelled("The counting was stopped before it was done.")
+        if not open_:
+            return
         counts = self._counting.count_many(texts)
+        new: dict[bytes, int] = {}
         at = 0
-        for index, key, pieces in keys:
-            done[index] += sum(counts[at : at + pieces])
+        for index, key, pieces in open_:
+            done[index] += counts[at] if pieces == 1 else sum(counts[at : at + pieces])
             at += pieces
             if key is not None:
-                self._store.put(key, done[index])
+                new[key] = done[index]
+        self._store.put(new)
