@@ -76,7 +76,7 @@ class WorkbenchScreen(WorkbenchActions):
 
     def on_mount(self) -> None:
         """Start reading, or ask what to read."""
-        self._show_title()
+        self.show_title()
         self.show_pane(self.pane)
         if self.opening.source is None:
             self.say_status("No session is open.", calm=True)

@@ -434,7 +434,7 @@ class WorkbenchActions(WorkbenchLive):
             self.workbench.say("Only a file can be followed.", severity="warning")
             return
         self.following = not self.following
-        self._show_title()
+        self.show_title()
         if self.following:
             self.workbench.say("Following the file; a stops it.")
             self._look_at_file()

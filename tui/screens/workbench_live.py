@@ -10,24 +10,20 @@ import gc
 from typing import TYPE_CHECKING
 
 from textual import work
-from textual.content import Content
 from textual.timer import Timer
-from textual.widgets import Static
 from textual.worker import get_current_worker
 
 from compaction.errors import PolicyError
-from compaction.plaintext import one_line
 from compaction.policy import Policy
 from tui import loading
-from tui.screens.workbench_panes import WorkbenchPanes
+from tui.screens.workbench_figures import WorkbenchFigures
 from tui.settings import Settings
 from tui.state import History, Setting, with_pins
 from tui.widgets.budget_bar import BudgetBars
-from tui.widgets.header import Title, TitleLine
-from tui.widgets.looks import counted, grouped, short
+from tui.widgets.looks import counted, short
 from tui.widgets.message_list import MessageList
 from tui.widgets.minimap import Minimap
-from tui.widgets.slider import Mark, Slider
+from tui.widgets.slider import Slider
 
 if TYPE_CHECKING:
     from compaction.messages import Session
@@ -42,7 +38,7 @@ DEBOUNCE = 0.15
 GESTURE = 0.8
 
 
-class WorkbenchLive(WorkbenchPanes):
+class WorkbenchLive(WorkbenchFigures):
     """Keeps everything shown up to date with the file and the setting."""
 
     def __init__(self, opening: Opening, settings: Settings) -> None:
@@ -153,45 +149,11 @@ class WorkbenchLive(WorkbenchPanes):
         self.counts = counts
         self.planner = Planner(self.session, counts, self.groups)
         if ranges:
-            self._set_ranges()
-        self._replan(show=fresh or self.query_one(MessageList).counts is None)
-
-    def _set_ranges(self) -> None:
-        """What the sliders go to: the session as it is, and the values that are set."""
-        session, counts, groups = self.session, self.counts, self.groups
-        assert session is not None
-        assert counts is not None
-        assert groups is not None
-        policy = self.history.present.policy
-        total = counts.total
-        budget = self.query_one("#budget", Slider)
-        asked = policy.budget or total
-        budget.set_range(
-            min(1_000, max(1, asked)), max(int(total * 1.25), asked, 8_000), kind="log"
-        )
-        budget.marks = [Mark(total, "total")]
-        budget.whole = total
-        keep = self.query_one("#keep", Slider)
-        unit = policy.recent.unit
-        ends = {
-            "messages": len(session.messages),
-            "turns": len(groups.turns),
-            "groups": len(groups.starts),
-            "tokens": total,
-            "fraction": 100,
-        }
-        end = max(ends.get(unit, 0), self._keep_value(policy), 1)
-        keep.set_range(0, end, kind="linear")
-        keep.unit = "%" if unit == "fraction" else unit
-        keep.whole = end
-        keep.disabled = unit == "fit"
-
-    @staticmethod
-    def _keep_value(policy: Policy) -> int:
-        amount = policy.keep_recent
-        if amount is None:
-            return 0
-        return round(amount * 100) if policy.recent.unit == "fraction" else int(amount)
+            self.set_ranges()
+        rows = self.query_one(MessageList)
+        self._replan(show=fresh or rows.counts is None)
+        if counts.exact:
+            self.show_message(rows.cursor_message)
 
     # ----------------------------------------------------------------------------- planning
 
@@ -224,7 +186,7 @@ class WorkbenchLive(WorkbenchPanes):
             scale = self.query_one("#budget", Slider).scale
             other = policy.recent.unit != before.policy.recent.unit
             if other or not scale.minimum <= budget <= scale.maximum:
-                self._set_ranges()
+                self.set_ranges()
         self._replan()
 
     def _replan(self, *, show: bool = False) -> None:
@@ -252,66 +214,13 @@ class WorkbenchLive(WorkbenchPanes):
         rows.summary_tokens = tokens
         self.query_one(BudgetBars).show(plan, tokens)
         self.query_one(Minimap).show(plan, self.counts)
-        self._show_sliders(plan)
-        self._show_title()
-        self._show_verdict(plan)
+        self.show_sliders(plan)
+        self.show_title()
+        self.show_verdict(plan)
         if show:
             self.show_message(rows.cursor_message)
         self.show_findings()
         self._schedule_summary()
-
-    def _show_sliders(self, plan: Plan) -> None:
-        policy = plan.policy
-        budget, keep = self.query_one("#budget", Slider), self.query_one("#keep", Slider)
-        budget.value = plan.budget
-        keep.value = self._keep_value(policy)
-        note = plan.snap_note
-        keep.note = note
-        effective = plan.effective
-        if effective is not None and plan.compacts:
-            whole = effective * 100 if policy.recent.unit == "fraction" else effective
-            keep.effective = int(whole)
-        else:
-            keep.effective = None
-
-    def _show_title(self) -> None:
-        policy = self.history.present.policy
-        facts: list[str] = []
-        session, counts = self.session, self.counts
-        if session is not None and counts is not None:
-            from compaction.formats import format_named
-
-            sign = "" if counts.exact and not counts.model else "~"
-            facts = [
-                format_named(session.format).title,
-                session.model,
-                counted(len(session.messages), "message"),
-                f"{sign}{grouped(counts.total)} tokens",
-                "full history" if session.history == "full" else "",
-                "following" if self.following else "",
-                counts.label,
-            ]
-        name = self.opening.name.rpartition("/")[2] or "no session"
-        self.query_one(TitleLine).show(
-            Title(name, tuple(fact for fact in facts if fact), f"policy: {policy.name} ▾")
-        )
-
-    def _show_verdict(self, plan: Plan) -> None:
-        if self.loading_session and not self.keep_place:
-            return
-        if plan.unreachable:
-            self.say_status(plan.unreachable)
-        elif not plan.compacts and plan.over_budget:
-            self.say_status(plan.reason)
-        else:
-            self.say_status("")
-
-    def say_status(self, text: str, *, calm: bool = False) -> None:
-        """One line under the sliders; "" takes it away."""
-        status = self.query_one("#status", Static)
-        status.update(Content(one_line(text)))
-        status.set_class(bool(text), "-shown")
-        status.set_class(calm, "-calm")
 
     # ------------------------------------------------------------------------------ summary
 

@@ -1,0 +1,112 @@
+"""The figures above the list: the title, the sliders with their ends and notes, one sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.widgets import Static
+
+from compaction.plaintext import one_line
+from compaction.policy import Policy
+from tui.screens.workbench_panes import WorkbenchPanes
+from tui.widgets.header import Title, TitleLine
+from tui.widgets.looks import counted, grouped
+from tui.widgets.slider import Mark, Slider
+
+if TYPE_CHECKING:
+    from compaction.planning import Plan
+
+
+class WorkbenchFigures(WorkbenchPanes):
+    """Shows where the setting stands."""
+
+    def set_ranges(self) -> None:
+        """What the sliders go to: the session as it is, and the values that are set."""
+        session, counts, groups = self.session, self.counts, self.groups
+        assert session is not None
+        assert counts is not None
+        assert groups is not None
+        policy = self.history.present.policy
+        total = counts.total
+        budget = self.query_one("#budget", Slider)
+        asked = policy.budget or total
+        budget.set_range(
+            min(1_000, max(1, asked)), max(int(total * 1.25), asked, 8_000), kind="log"
+        )
+        budget.marks = [Mark(total, "total")]
+        budget.whole = total
+        keep = self.query_one("#keep", Slider)
+        unit = policy.recent.unit
+        ends = {
+            "messages": len(session.messages),
+            "turns": len(groups.turns),
+            "groups": len(groups.starts),
+            "tokens": total,
+            "fraction": 100,
+        }
+        end = max(ends.get(unit, 0), self.keep_value(policy), 1)
+        keep.set_range(0, end, kind="linear")
+        keep.unit = "%" if unit == "fraction" else unit
+        keep.whole = end
+        keep.disabled = unit == "fit"
+
+    @staticmethod
+    def keep_value(policy: Policy) -> int:
+        amount = policy.keep_recent
+        if amount is None:
+            return 0
+        return round(amount * 100) if policy.recent.unit == "fraction" else int(amount)
+
+    def show_sliders(self, plan: Plan) -> None:
+        policy = plan.policy
+        budget, keep = self.query_one("#budget", Slider), self.query_one("#keep", Slider)
+        budget.value = plan.budget
+        keep.value = self.keep_value(policy)
+        note = plan.snap_note
+        keep.note = note
+        effective = plan.effective
+        if effective is not None and plan.compacts:
+            whole = effective * 100 if policy.recent.unit == "fraction" else effective
+            keep.effective = int(whole)
+        else:
+            keep.effective = None
+
+    def show_title(self) -> None:
+        policy = self.history.present.policy
+        facts: list[str] = []
+        session, counts = self.session, self.counts
+        if session is not None and counts is not None:
+            from compaction.formats import format_named
+
+            sign = "" if counts.exact and not counts.model else "~"
+            facts = [
+                format_named(session.format).title,
+                session.model,
+                counted(len(session.messages), "message"),
+                f"{sign}{grouped(counts.total)} tokens",
+                "full history" if session.history == "full" else "",
+                "following" if self.following else "",
+                counts.label,
+            ]
+        name = self.opening.name.rpartition("/")[2] or "no session"
+        self.query_one(TitleLine).show(
+            Title(name, tuple(fact for fact in facts if fact), f"policy: {policy.name} ▾")
+        )
+
+    def show_verdict(self, plan: Plan) -> None:
+        if self.loading_session and not self.keep_place:
+            return
+        if plan.unreachable:
+            self.say_status(plan.unreachable)
+        elif not plan.compacts and plan.over_budget:
+            self.say_status(plan.reason)
+        else:
+            self.say_status("")
+
+    def say_status(self, text: str, *, calm: bool = False) -> None:
+        """One line under the sliders; "" takes it away."""
+        status = self.query_one("#status", Static)
+        status.update(Content(one_line(text)))
+        status.set_class(bool(text), "-shown")
+        status.set_class(calm, "-calm")
