@@ -6,17 +6,22 @@ order in which they are tried, the most telling first.
 
 from __future__ import annotations
 
+import codecs
 import difflib
+import gc
 import os
 import stat
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from compaction.errors import SessionError
+from compaction.findings import Finding
 from compaction.formats.base import Format, History, ReadOptions
 from compaction.messages import IsCancelled, OnProgress, Session, Source
 
@@ -31,6 +36,14 @@ _HOMES: tuple[tuple[str, str], ...] = (
     ("openai_responses", "OpenAIResponses"),
     ("openai_chat", "OpenAIChat"),
     ("yaml_chat", "YamlChat"),
+)
+
+#: Byte order marks of the encodings that are read besides UTF-8; UTF-32 starts like UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
 SessionSource = str | os.PathLike[str] | bytes | BinaryIO | Source
@@ -68,7 +81,7 @@ def recognise(source: SessionSource) -> Format | None:
     """
     from compaction.formats.recognising import recognise_in
 
-    return recognise_in(_formats(), _opened(source))[0]
+    return recognise_in(_formats(), _as_utf8(_opened(source))[0])[0]
 
 
 def load(
@@ -94,7 +107,7 @@ def load(
 
     if history not in ("live", "full"):
         raise SessionError(f"history is 'live' or 'full', not {history!r}.")
-    opened = _opened(source)
+    opened, told = _as_utf8(_opened(source))
     if format is not None:
         found: Format | None = format_named(format)
         if not opened.data.strip():
@@ -108,9 +121,23 @@ def load(
     if cancelled is not None:
         options = ReadOptions(history, conversation, progress, cancelled)
     try:
-        return found.read(opened, options)
+        with _collector_paused():
+            session = found.read(opened, options)
     except RecursionError:
         raise SessionError(f"{_called(opened)} is nested too deep to be read.") from None
+    return replace(session, problems=(*told, *session.problems)) if told else session
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Reading makes many values and no cycle; the collector would walk all of them, often."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def from_messages(
@@ -131,7 +158,10 @@ def from_messages(
     request["messages"] = list(messages)
     if tools:
         request["tools"] = list(tools)
-    data = json.dumps(request, ensure_ascii=True).encode()
+    try:
+        data = json.dumps(request, ensure_ascii=True).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SessionError(f"These messages are no plain JSON values: {error}.") from None
     source = Source(data, "messages in memory")
     if not messages and system is None:
         return Session(source, "openai-chat", ())
@@ -162,11 +192,28 @@ def _opened(source: SessionSource) -> Source:
     return Source(data, str(getattr(source, "name", "")))
 
 
+def _as_utf8(source: Source) -> tuple[Source, tuple[Finding, ...]]:
+    """A source of UTF-16 or UTF-32 text as one of UTF-8, and that it was none."""
+    for mark, encoding in _MARKS:
+        if source.data.startswith(mark):
+            text = source.data.decode(encoding, errors="replace")
+            found = Finding(
+                "info",
+                "encoding",
+                f"The file is {encoding.upper()}; it is read, and written back, as UTF-8.",
+            )
+            data = text.encode("utf-8", errors="replace")
+            return Source(data, source.name, source.path), (found,)
+    return source, ()
+
+
 def _from_file(name: str) -> Source:
     """The bytes a file has now; what is written to it while they are read is not waited for."""
     try:
         with Path(name).open("rb") as file:
             status = os.fstat(file.fileno())
+            if stat.S_ISCHR(status.st_mode):
+                raise SessionError(f"{name} is a device and no file; use - for standard input.")
             data = file.read(status.st_size if stat.S_ISREG(status.st_mode) else -1)
     except FileNotFoundError:
         raise SessionError(f"{name}: there is no such file.") from None

@@ -14,7 +14,6 @@ import orjson
 
 from compaction.formats import exact
 from compaction.formats.dialects.blocks import parse_content
-from compaction.formats.sketching import usage_of
 from compaction.marker import is_own_summary
 from compaction.messages import (
     PREVIEW_CHARS,
@@ -28,6 +27,7 @@ from compaction.messages import (
     kind_of,
     part_chars,
     part_text,
+    preview_of,
 )
 
 #: What a cleared tool output reads as in the context of the tool.
@@ -83,7 +83,7 @@ class Entry:
         self.kinds: set[str] = set()
         self.calls: list[str] = []
         self.results: list[str] = []
-        self.seen: set[object] | None = None
+        self.seen: set[int] | None = None
         self.usage: Usage | None = None
         self.preview = self.thought = ""
         self.model = self.tool = self.summary = ""
@@ -92,65 +92,71 @@ class Entry:
 
     def add(self, content: object, span: Span) -> bool:
         """Take one line's content; False when every block of it was there already."""
-        blocks = [content] if isinstance(content, (str, dict)) else content
-        fresh = False
-        for block in blocks if isinstance(blocks, list) else ():
-            fresh = self._block(block) or fresh
-        if not fresh and self.spans:
-            return False
+        if isinstance(content, str):
+            self._text(content)
+        else:
+            blocks = [content] if isinstance(content, dict) else content
+            if not isinstance(blocks, list):
+                blocks = []
+            if self.seen is not None:
+                blocks = unseen(blocks, self.seen)
+                if not blocks and self.spans:
+                    return False
+            for block in blocks:
+                self._block(block)
         self.spans.append(span)
         return True
 
-    def _block(self, block: object) -> bool:
-        if not isinstance(block, dict):
-            if isinstance(block, str):
-                self._text(block)
-            else:
-                self._parts(parse_content([block]))
-            return True
-        kind = block.get("type")
-        if self.seen is not None:
-            mark = (kind, block.get("id") or hash(str(block.get("text") or block)))
-            if mark in self.seen:
-                return False
-            self.seen.add(mark)
-        if kind == "text" and isinstance(block.get("text"), str):
-            self._text(block["text"])
-        elif kind == "tool_use":
-            name, given = block.get("name"), block.get("input")
-            self.kinds.add("tool call")
-            self.calls.append(str(block.get("id") or ""))
-            self.tool = self.tool or str(name or "")
-            text = _json(given)
-            self.chars += len(str(name or "")) + len(text)
-            self.preview = self.preview or f"{name} {text[:PREVIEW_CHARS]}"
-        elif kind == "tool_result":
-            inner = block.get("content")
-            self.kinds.add("tool result")
-            self.results.append(str(block.get("tool_use_id") or ""))
-            if isinstance(inner, str):
-                self.chars += len(inner)
-                self.preview = self.preview or inner[: PREVIEW_CHARS * 4].strip()[:PREVIEW_CHARS]
-            else:
-                self._parts(parse_content([block]))
-        else:
-            self._parts(parse_content([block]))
-        return True
+    def _block(self, block: object) -> None:
+        kind = block.get("type") if isinstance(block, dict) else None
+        if isinstance(block, dict):
+            if kind == "text" and isinstance(block.get("text"), str):
+                self._text(block["text"], block=True)
+                return
+            if kind == "tool_use" and isinstance(block.get("input"), dict):
+                self._call(block, block["input"])
+                return
+            if kind == "tool_result" and isinstance(block.get("content"), str):
+                self._result(block, block["content"])
+                return
+        self._parts(parse_content([block]))
 
-    def _text(self, text: str) -> None:
-        if not text:
-            return
-        self.kinds.add("text")
-        self.chars += len(text)
+    def _call(self, block: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+        name = str(block.get("name") or "")
+        text = _json(given)
+        self.kinds.add("tool call")
+        self.calls.append(str(block.get("id") or ""))
+        self.tool = self.tool or name
+        self.chars += len(name) + len(text)
         if not self.preview:
-            self.preview = text[: PREVIEW_CHARS * 4].strip()[:PREVIEW_CHARS]
+            self.preview = _start(f"{name} {text[: PREVIEW_CHARS * 4]}")
+
+    def _result(self, block: Mapping[str, Any], content: str) -> None:
+        self.kinds.add("tool result")
+        self.results.append(str(block.get("tool_use_id") or ""))
+        self.chars += len(content)
+        if not self.preview:
+            self.preview = _start(content)
+
+    def _text(self, text: str, *, block: bool = False) -> None:
+        # An empty text is nothing, an empty text block is one: an API refuses it.
+        if text or block:
+            self.kinds.add("text")
+            self.chars += len(text)
+            if not self.preview:
+                self.preview = _start(text)
 
     def _parts(self, parts: Sequence[Part]) -> None:
         for part in parts:
             kind = kind_of(part)
             self.kinds.add(kind)
             self.chars += part_chars(part)
-            text = part_text(part)[: PREVIEW_CHARS * 4].strip()[:PREVIEW_CHARS]
+            if kind == "tool result" and isinstance(part, ToolResult):
+                self.results.append(part.call_id)
+            elif kind == "tool call":
+                self.calls.append(getattr(part, "id", ""))
+                self.tool = self.tool or getattr(part, "name", "")
+            text = _start(part_text(part))
             if kind == "thinking":
                 self.thought = self.thought or text
             elif not self.preview:
@@ -159,14 +165,16 @@ class Entry:
     def finish(self, source: Source, cleared: frozenset[str]) -> Message:
         """The message, its tool outputs replaced where the tool had cleared them."""
         kinds = frozenset(self.kinds)
-        gone = frozenset(self.results) & cleared if cleared else frozenset()
+        gone = frozenset(self.results) & cleared if cleared else cleared
         spans = tuple(self.spans)
+        body = LinesBody(source, spans, gone)
         chars, preview = self.chars, self.preview or self.thought
         if gone:
-            chars, preview = len(CLEARED) * len(gone), CLEARED
+            parts = body.parts()
+            chars, preview = sum(part_chars(part) for part in parts), preview_of(parts)
         return Message(
             self.role,
-            LinesBody(source, spans, gone),
+            body,
             preview=preview,
             chars=chars,
             calls=tuple(self.calls),
@@ -183,11 +191,38 @@ class Entry:
         )
 
 
+def _start(text: str) -> str:
+    return text[: PREVIEW_CHARS * 4].strip()[:PREVIEW_CHARS]
+
+
 def _json(value: object) -> str:
     try:
         return orjson.dumps(value).decode()
     except TypeError:
         return exact.dumps(value)
+
+
+def unseen(blocks: list[Any], seen: set[int]) -> list[Any]:
+    """The blocks that no earlier line of the response had; `seen` then knows them all.
+
+    A response copied into the file again, or written once more by a resumed session, repeats
+    its blocks under other line ids. Blocks of one line are never repeats of each other.
+    """
+    marks = [_mark(block) for block in blocks]
+    if seen:
+        blocks = [block for block, mark in zip(blocks, marks, strict=True) if mark not in seen]
+    seen.update(marks)
+    return blocks
+
+
+def _mark(block: object) -> int:
+    if isinstance(block, dict):
+        kind = block.get("type")
+        for key in ("id", "text", "thinking", "signature"):
+            value = block.get(key)
+            if isinstance(value, str) and value:
+                return hash((kind, value))
+    return hash(str(block))
 
 
 class LinesBody:
@@ -207,9 +242,13 @@ class LinesBody:
     def parts(self) -> tuple[Part, ...]:
         """The blocks of all lines, in line order."""
         out: list[Part] = []
+        seen: set[int] = set()
         for span in self._spans:
             record = _parsed(self._source.raw(span))
-            out += parse_content(content_of(record) if isinstance(record, dict) else None)
+            content = content_of(record) if isinstance(record, dict) else None
+            if len(self._spans) > 1 and isinstance(content, list):
+                content = unseen(content, seen)
+            out += parse_content(content)
         if self._cleared:
             out = [_emptied(part, self._cleared) for part in out]
         return tuple(out)
@@ -252,21 +291,24 @@ def user_entry(record: Mapping[str, Any], span: Span) -> Entry | None:
     entry.add(content, span)
     if not entry.kinds:
         return None
-    if entry.results and entry.kinds == {"tool result"}:
-        entry.role = "tool"
+    if entry.results:
+        if entry.kinds == {"tool result"}:
+            entry.role = "tool"
+        entry.injected = record.get("isMeta") is True
+        return entry
     if record.get("isCompactSummary") is True:
-        entry.summary = "compaction" if is_own_summary(_first_text(content)) else "claude-code"
-    entry.injected = record.get("isMeta") is True or (
-        not entry.results and entry.preview.startswith(_INJECTED)
-    )
-    entry.typed = not (entry.injected or entry.summary or entry.results)
+        entry.summary = "claude-code"
+    if is_own_summary(_first_text(content)):
+        entry.summary = "compaction"
+    entry.injected = record.get("isMeta") is True or entry.preview.startswith(_INJECTED)
+    entry.typed = not (entry.injected or entry.summary)
     return entry
 
 
 def _first_text(content: object) -> str:
     if isinstance(content, str):
         return content
-    parts = parse_content(content)
+    parts = parse_content(content[:1]) if isinstance(content, list) else ()
     return parts[0].text if parts and isinstance(parts[0], Text) else ""
 
 
@@ -282,15 +324,15 @@ def queued_entry(record: Mapping[str, Any], span: Span) -> Entry | None:
     entry.injected = attachment.get("commandMode", "prompt") != "prompt" or (
         entry.preview.startswith(_INJECTED)
     )
-    entry.typed = not entry.injected
     return entry
 
 
 def assistant_entry(record: Mapping[str, Any], held: Mapping[str, Any], span: Span) -> Entry:
     """The message of the first line of a response."""
     entry = Entry("assistant", record)
-    entry.id = str(held.get("id") or "")
-    if entry.id:
+    known = held.get("id")
+    if isinstance(known, str) and known:
+        entry.id = known
         entry.seen = set()
     extend(entry, held, span)
     return entry
@@ -299,9 +341,25 @@ def assistant_entry(record: Mapping[str, Any], held: Mapping[str, Any], span: Sp
 def extend(entry: Entry, held: Mapping[str, Any], span: Span) -> bool:
     """Add a line to its response; False when all it holds was there already."""
     fresh = entry.add(held.get("content"), span)
-    entry.model = entry.model or str(held.get("model") or "")
-    usage = usage_of(held.get("usage"))
-    # Earlier lines of a streamed response carry a placeholder; the largest output is the last.
-    if usage is not None and (entry.usage is None or usage.output >= entry.usage.output):
-        entry.usage = usage
+    if not entry.model:
+        entry.model = str(held.get("model") or "")
+    told = held.get("usage")
+    if isinstance(told, dict):
+        usage = _usage(told)
+        # Earlier lines of a streamed response carry a placeholder; the largest output is the last.
+        if usage is not None and (entry.usage is None or usage.output >= entry.usage.output):
+            entry.usage = usage
     return fresh
+
+
+def _usage(told: Mapping[str, Any]) -> Usage | None:
+    """Usage of one response; what was read is all that was sent, cached or not."""
+    fresh = told.get("input_tokens")
+    if type(fresh) is not int:
+        return None
+    read = told.get("cache_read_input_tokens")
+    written = told.get("cache_creation_input_tokens")
+    output = told.get("output_tokens")
+    read = read if type(read) is int else 0
+    written = written if type(written) is int else 0
+    return Usage(fresh + read + written, output if type(output) is int else 0, read, written)

@@ -15,13 +15,15 @@ import orjson
 
 from compaction.formats import exact
 from compaction.formats.base import ReadOptions, Written
-from compaction.formats.claude_code import ClaudeCode, Transcript
+from compaction.formats.claude_code import NAME, TITLE, Transcript
 from compaction.formats.claude_code_lines import LinesBody
 from compaction.formats.converting import as_responses, is_same
 from compaction.formats.dialects import anthropic_like
+from compaction.formats.dialects.ids import Ids
 from compaction.formats.dialects.notes import Notes
 from compaction.formats.jsonl import Faults, records
 from compaction.formats.jsonspans import Bytes, scan
+from compaction.formats.mending import Mended
 from compaction.messages import Message, Session, Source, Span
 
 #: Envelope members that a new line takes from its neighbour, in the order the tool writes them.
@@ -34,17 +36,20 @@ _NO_TIME = "1970-01-01T00:00:00.000Z"
 
 def write(messages: Sequence[Message], session: Session) -> Written:
     """`messages` as a transcript; the very file when nothing of it was changed."""
-    native = isinstance(session.document, Transcript) and session.format == ClaudeCode.name
+    native = isinstance(session.document, Transcript) and session.format == NAME
+    notes, mended = Notes(TITLE), Mended()
     if native and is_same(messages, session.messages):
-        return Written((session.source.data,))
-    notes = Notes(ClaudeCode.title)
+        return mended.file(session.source)
     if native:
-        return Written(tuple(_Writing(session, notes).lines(messages)), notes.findings())
-    return Written(tuple(_foreign(messages, session, notes)), notes.findings())
+        chunks = tuple(_Writing(session, notes, mended).lines(messages))
+    else:
+        chunks = tuple(_foreign(messages, session, notes))
+    return Written(chunks, (*notes.findings(), *mended.findings()))
 
 
 def _new_id(*parts: object) -> str:
-    return str(uuid.uuid5(_NAMESPACE, "\0".join(str(part) for part in parts)))
+    text = "\0".join(str(part) for part in parts)
+    return str(uuid.uuid5(_NAMESPACE, text.encode("utf-8", "replace").decode()))
 
 
 def _line(record: Mapping[str, Any]) -> bytes:
@@ -58,12 +63,15 @@ def _stands_in(message: Message, source: Source) -> bool:
 class _Writing:
     """One transcript being written from the lines of another."""
 
-    def __init__(self, session: Session, notes: Notes) -> None:
+    def __init__(self, session: Session, notes: Notes, mended: Mended) -> None:
         self._session = session
         self._source = session.source
         self._notes = notes
+        self._mended = mended
         self._parents = _parents(session.source)
         self._written: set[str] = set()
+        # Lines that a typed line answers: a second one would make the first an abandoned attempt.
+        self._answered: set[str | None] = set()
         self._last: str | None = None
         self._time = _NO_TIME
         document = session.document
@@ -74,10 +82,9 @@ class _Writing:
         """The lines of the file."""
         envelope = self._envelope(messages)
         for span in self._document.titles[-1:]:
-            yield self._raw(span)
-        first = next((m for m in messages if m.time), None)
-        self._time = first.time if first else _NO_TIME
-        yield self._boundary(envelope)
+            yield self._mended.line(self._source, span)
+        self._time = next((message.time for message in messages if message.time), _NO_TIME)
+        yield self._boundary(envelope, messages)
         run: list[Message] = []
         for index, message in enumerate(messages):
             if _stands_in(message, self._source):
@@ -87,37 +94,28 @@ class _Writing:
             run = []
             yield from self._made(message, index, envelope)
         yield from self._kept(run)
-        for span in self._document.clearings:
-            yield self._repointed(span)
+        kept = {one for message in messages for one in message.results}
+        for span, ids in self._document.clearings:
+            if not ids.isdisjoint(kept):
+                yield self._repointed(span)
 
     def _envelope(self, messages: Sequence[Message]) -> dict[str, Any]:
         for message in (*messages, *self._session.messages):
-            if not _stands_in(message, self._source):
-                continue
-            record = orjson.loads(self._source.raw(message.spans[0]))
-            found = {key: record[key] for key in _ENVELOPE if key in record}
-            found["isSidechain"] = False
-            return found
+            if _stands_in(message, self._source):
+                record = exact.loads(self._source.raw(message.spans[0]))
+                found = {key: record[key] for key in _ENVELOPE if key in record}
+                found["isSidechain"] = False
+                return found
         return {"isSidechain": False, "sessionId": self._document.session_id}
 
-    def _boundary(self, envelope: Mapping[str, Any]) -> bytes:
-        earlier = self._session.messages[0].id if self._session.messages else ""
-        made = _new_id("boundary", envelope.get("sessionId"), earlier, self._source.size)
-        record = {
-            "parentUuid": None,
-            "logicalParentUuid": None,
-            **envelope,
-            "type": "system",
-            "subtype": "compact_boundary",
-            "content": "Conversation compacted",
-            "isMeta": False,
-            "timestamp": self._time,
-            "uuid": made,
-            "level": "info",
-            "compactMetadata": {"trigger": "manual", "preTokens": 0},
-        }
+    def _boundary(self, envelope: Mapping[str, Any], messages: Sequence[Message]) -> bytes:
+        # The id depends on what is written, so that two exports of a session differ in it.
+        contents = (f"{m.role}{m.spans[0].start if m.spans else m.text}" for m in messages)
+        made = _new_id("boundary", envelope.get("sessionId"), self._source.size, *contents)
+        reported = [message.usage for message in self._session.messages if message.usage]
+        before = reported[-1].context + reported[-1].output if reported else 0
         self._note(made)
-        return _line(record)
+        return _line(_boundary(made, self._time, envelope, before))
 
     def _note(self, made: str) -> None:
         self._written.add(made)
@@ -125,35 +123,38 @@ class _Writing:
 
     def _kept(self, run: Sequence[Message]) -> Iterator[bytes]:
         """Lines as they were read, in the order of the file."""
-        for span in sorted(span for message in run for span in message.spans):
-            yield self._repointed(span)
+        for span, typed in sorted((span, one.typed) for one in run for span in one.spans):
+            yield self._repointed(span, typed=typed)
 
-    def _raw(self, span: Span) -> bytes:
-        return self._source.raw(span).rstrip(b"\r\n") + b"\n"
-
-    def _repointed(self, span: Span) -> bytes:
+    def _repointed(self, span: Span, *, typed: bool = False) -> bytes:
         """One line; its parent is the nearest ancestor that is written, if its own is not."""
-        raw = self._source.raw(span).rstrip(b"\r\n")
+        raw = self._mended.line(self._source, span)
         text = exact.decode_bytes(raw)
         node = scan(text, ("",))
         value = node.value if isinstance(node.value, dict) else {}
         parent = value.get("parentUuid")
         wanted = self._ancestor(parent)
+        if typed:
+            wanted = self._last if wanted in self._answered else wanted
+            self._answered.add(wanted)
         member = node.member("parentUuid")
         made = value.get("uuid")
         if isinstance(made, str):
             self._note(made)
         if isinstance(value.get("timestamp"), str):
             self._time = value["timestamp"]
-        if member is None or parent == wanted or (not raw.isascii() and text.encode() != raw):
-            return raw + b"\n"
+        if member is None or parent == wanted:
+            return raw
+        # Bytes that are no UTF-8 would shift the offsets behind them; the envelope has none.
         offsets = Bytes(text, raw)
         start, end = offsets.at(member.node.start), offsets.at(member.node.end)
-        return raw[:start] + orjson.dumps(wanted) + raw[end:] + b"\n"
+        if raw[start:end] != text[member.node.start : member.node.end].encode():
+            return raw
+        return raw[:start] + orjson.dumps(wanted) + raw[end:]
 
     def _ancestor(self, parent: object) -> str | None:
         steps = 0
-        while isinstance(parent, str) and steps < len(self._parents) + 1:
+        while isinstance(parent, str) and steps <= len(self._parents):
             if parent in self._written:
                 return parent
             parent = self._parents.get(parent)
@@ -162,22 +163,43 @@ class _Writing:
 
     def _made(self, message: Message, index: int, envelope: Mapping[str, Any]) -> Iterator[bytes]:
         """Lines for a message that was not in the file, such as the summary."""
-        from compaction.formats.dialects.ids import Ids
-
-        rendered = anthropic_like.render_message(message, Ids(verbatim=True), self._notes.at(index))
+        notes = self._notes.at(index)
+        if message.role in ("system", "developer") and not message.summary:
+            notes.tell("system-inside", f"a {message.role} message")
+        rendered = anthropic_like.render_message(message, Ids(verbatim=True), notes)
         if rendered is None:
+            notes.tell("empty-message", "a message")
             return
         made = _new_id(message.role, message.text, self._last)
+        if message.typed:
+            self._answered.add(self._last)
         record: dict[str, Any] = {"parentUuid": self._last, **envelope}
         record["type"] = rendered["role"]
         record["message"] = _message(rendered, made, self._session.model)
-        if message.summary:
+        if message.summary and rendered["role"] == "user":
             record["isVisibleInTranscriptOnly"] = True
             record["isCompactSummary"] = True
         record["uuid"] = made
         record["timestamp"] = message.time or self._time
         self._note(made)
         yield _line(record)
+
+
+def _boundary(made: str, time: str, envelope: Mapping[str, Any], before: int) -> dict[str, Any]:
+    """The line that says that the context starts anew; `before` is what it held, in tokens."""
+    return {
+        "parentUuid": None,
+        "logicalParentUuid": None,
+        **envelope,
+        "type": "system",
+        "subtype": "compact_boundary",
+        "content": "Conversation compacted",
+        "isMeta": False,
+        "timestamp": time,
+        "uuid": made,
+        "level": "info",
+        "compactMetadata": {"trigger": "manual", "preTokens": before},
+    }
 
 
 def _message(rendered: Mapping[str, Any], made: str, model: str) -> dict[str, Any]:
@@ -216,8 +238,7 @@ def _foreign(messages: Sequence[Message], session: Session, notes: Notes) -> Ite
     if request.system:
         notes.at(0).tell("system", "the system prompt")
     session_id = _new_id("session", session.format, session.source.size, len(messages))
-    times = [message.time for message in messages if message.time]
-    time = times[0] if times else _NO_TIME
+    time = next((message.time for message in messages if message.time), _NO_TIME)
     last: str | None = None
     envelope = {
         "isSidechain": False,
@@ -228,6 +249,9 @@ def _foreign(messages: Sequence[Message], session: Session, notes: Notes) -> Ite
         "gitBranch": "",
     }
     summaries = {message.text for message in messages if message.summary}
+    if summaries:
+        last = _new_id(session_id, "boundary")
+        yield _line(_boundary(last, time, envelope, 0))
     for number, rendered in enumerate(request.messages):
         made = _new_id(session_id, number)
         record: dict[str, Any] = {"parentUuid": last, **envelope, "type": rendered["role"]}

@@ -8,6 +8,7 @@ one, bytes that are no UTF-8, numbers that are no JSON, nesting too deep to hold
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from time import monotonic
@@ -22,20 +23,24 @@ from compaction.messages import Progress, Source, Span
 #: Faults of one kind told one by one; more of them are counted.
 _TOLD = 8
 
-#: Places of a broken line where a whole record is looked for.
-_TRIES = 200
-
 #: Seconds between two reports of progress.
 _EVERY = 0.1
 
-#: Lines read between two looks at the clock.
+#: Lines, and bytes, read between two looks at the clock.
 _STRIDE = 256
+_LONG = 1 << 20
+
+#: Characters that may be decoded in vain while a whole record is looked for in a broken line.
+_EFFORT = 32 << 20
 
 #: What a record has that is found behind the rest of a torn one; parts of a record have not.
 _RECORD_KEYS = frozenset({"type", "role", "message", "payload", "record_type"})
 
+#: Where a record may start: an object with a first member.
+_START = re.compile(r'\{\s*"')
+
 _BOM = b"\xef\xbb\xbf"
-_DECODER = json.JSONDecoder(strict=False)
+_BLANK = " \t\r\n"
 
 
 class Record(NamedTuple):
@@ -51,18 +56,20 @@ class Faults:
     def __init__(self) -> None:
         self._findings: list[Finding] = []
         self._counts: Counter[str] = Counter()
+        self._levels: dict[str, Level] = {}
 
     def tell(self, level: Level, code: str, text: str, line: int | None = None) -> None:
         """Note one fault."""
         self._counts[code] += 1
         if self._counts[code] <= _TOLD:
+            self._levels.setdefault(code, level)
             self._findings.append(Finding(level, code, text, line=line))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """All of them, the many of one kind as a count."""
         rest = [
-            Finding("warning", code, f"{count - _TOLD:,} more of the kind `{code}`.")
+            Finding(self._levels[code], code, f"{count - _TOLD:,} more of the kind `{code}`.")
             for code, count in self._counts.items()
             if count > _TOLD
         ]
@@ -87,19 +94,13 @@ def records(source: Source, options: ReadOptions, faults: Faults) -> Iterator[Re
         try:
             value = loads(data[start:end])
         except orjson.JSONDecodeError:
-            yield from _closer(data, start, end, number, faults)
+            yield from _Closer(source, faults, number, start, end).records()
         else:
             if type(value) is dict:
                 yield Record(value, Span(start, end, number))
             else:
-                faults.tell(
-                    "warning",
-                    "not-a-record",
-                    f"Line {number:,} holds {_named(value)} where a record should be; skipped.",
-                    number,
-                )
-        start = end + 1
-        if not number % _STRIDE:
+                _tell_other(faults, value, number)
+        if not number % _STRIDE or end - start > _LONG:
             if options.cancelled():
                 faults.tell(
                     "warning",
@@ -110,122 +111,157 @@ def records(source: Source, options: ReadOptions, faults: Faults) -> Iterator[Re
                 return
             if options.progress is not None and monotonic() - told_at >= _EVERY:
                 told_at = monotonic()
-                options.progress(Progress(min(start, total), total, "bytes"))
+                options.progress(Progress(min(end + 1, total), total, "bytes"))
+        start = end + 1
     if options.progress is not None:
         options.progress(Progress(total, total, "bytes"))
 
 
-def _named(value: object) -> str:
-    return {list: "a list", str: "a text", type(None): "null"}.get(type(value), "a single value")
+def _tell_other(faults: Faults, value: object, number: int) -> None:
+    what = {list: "a list", str: "a text", type(None): "null"}.get(type(value), "a single value")
+    faults.tell(
+        "warning",
+        "not-a-record",
+        f"Line {number:,} holds {what} where a record should be; skipped.",
+        number,
+    )
 
 
-def _closer(data: bytes, start: int, end: int, number: int, faults: Faults) -> Iterator[Record]:
-    """The records of a line that is not exactly one JSON value."""
-    raw = data[start:end]
-    if not raw.strip():
-        return
-    try:
-        text = raw.decode("utf-8")
-        encoding = "strict"
-    except UnicodeDecodeError:
-        # One lone surrogate a byte: positions in the text still tell positions in the bytes.
-        text = raw.decode("utf-8", "surrogateescape")
-        encoding = "surrogateescape"
-        faults.tell(
+class _Closer:
+    """A line that is not exactly one JSON value, looked at closely."""
+
+    def __init__(self, source: Source, faults: Faults, number: int, start: int, end: int) -> None:
+        self._faults = faults
+        self._number = number
+        self._start = start
+        self._last = end >= len(source.data)
+        raw = source.data[start:end]
+        try:
+            self._text = raw.decode("utf-8")
+            self._encoding = "strict"
+        except UnicodeDecodeError:
+            # One lone surrogate a byte: positions in the text still tell positions in the bytes.
+            self._text = raw.decode("utf-8", "surrogateescape")
+            self._encoding = "surrogateescape"
+        self._decoder = json.JSONDecoder(strict=False, parse_constant=self._constant)
+        self._constants = 0
+
+    def _constant(self, word: str) -> float:
+        self._constants += 1
+        return float(word.replace("Infinity", "inf"))
+
+    def _tell(self, level: Level, code: str, text: str) -> None:
+        self._faults.tell(level, code, text, self._number)
+
+    def records(self) -> Iterator[Record]:
+        """The records of the line."""
+        text, number = self._text, self._number
+        position, found, at, byte = self._skip(0), 0, 0, 0
+        while position < len(text):
+            constants = self._constants
+            try:
+                value, stop = self._decoder.raw_decode(text, position)
+            except RecursionError:
+                self._tell(
+                    "error", "too-deep", f"Line {number:,} is nested too deep to be read; skipped."
+                )
+                return
+            except ValueError as error:
+                resumed = self._resume(position)
+                self._tell_torn(error, whole=resumed is None and not found)
+                if resumed is None:
+                    return
+                position = resumed
+                continue
+            if type(value) is dict:
+                found += 1
+                # Measured from the last known place, so that many records cost one pass.
+                byte += self._bytes(at, position)
+                length = self._bytes(position, stop)
+                span = Span(self._start + byte, self._start + byte + length, number)
+                at, byte = stop, byte + length
+                yield Record(self._cleaned(value, self._constants > constants), span)
+            else:
+                _tell_other(self._faults, value, number)
+            position = self._skip(stop)
+        if found > 1:
+            self._tell(
+                "info", "glued", f"Line {number:,} holds {found} records in one line; all are used."
+            )
+
+    def _bytes(self, start: int, stop: int) -> int:
+        return len(self._text[start:stop].encode("utf-8", self._encoding))
+
+    def _skip(self, position: int) -> int:
+        text = self._text
+        while position < len(text) and text[position] in _BLANK:
+            position += 1
+        return position
+
+    def _cleaned(self, value: dict[str, Any], has_constants: bool) -> dict[str, Any]:
+        if has_constants:
+            self._tell(
+                "info",
+                "not-json",
+                f"Line {self._number:,} has NaN or Infinity, which JSON has not; an export "
+                "writes null.",
+            )
+        if self._encoding == "strict":
+            return value
+        self._tell(
             "warning",
             "not-utf-8",
-            f"Line {number:,} has bytes that are no UTF-8; they show as a replacement mark.",
-            number,
+            f"Line {self._number:,} has bytes that are no UTF-8; they show as a replacement mark.",
         )
-    position, found = _skip(text, 0), 0
-    while position < len(text):
-        try:
-            value, stop = _DECODER.raw_decode(text, position)
-        except RecursionError:
-            faults.tell(
-                "error",
-                "too-deep",
-                f"Line {number:,} is nested too deep to be read; skipped.",
-                number,
-            )
-            return
-        except ValueError as error:
-            resumed = _resume(text, position)
-            whole_lost = resumed is None and not found
-            _tell_torn(faults, number, last=end >= len(data), whole=whole_lost, why=error)
-            if resumed is None:
-                return
-            position = resumed
-            continue
-        if type(value) is dict:
-            found += 1
-            before = len(text[:position].encode("utf-8", encoding))
-            length = len(text[position:stop].encode("utf-8", encoding))
-            span = Span(start + before, start + before + length, number)
-            yield Record(_clean(value) if encoding != "strict" else value, span)
-        else:
-            faults.tell(
+        return {key: _clean(one) for key, one in value.items()}
+
+    def _tell_torn(self, why: ValueError, *, whole: bool) -> None:
+        reason = why.msg.lower() if isinstance(why, json.JSONDecodeError) else "not readable"
+        number = self._number
+        if self._last and whole:
+            self._tell(
                 "warning",
-                "not-a-record",
-                f"Line {number:,} holds {_named(value)} where a record should be; skipped.",
-                number,
+                "torn-end",
+                f"The last line ({number:,}) breaks off ({reason}); it may still be being "
+                "written. Skipped.",
             )
-        position = _skip(text, stop)
-    if found > 1:
-        faults.tell(
-            "info",
-            "glued",
-            f"Line {number:,} holds {found} records in one line; all are used.",
-            number,
-        )
+        else:
+            what = "is no JSON" if whole else "holds the rest of a torn record"
+            self._tell("error", "broken-line", f"Line {number:,} {what} ({reason}); skipped.")
 
-
-def _skip(text: str, position: int) -> int:
-    while position < len(text) and text[position] in " \t\r\n":
-        position += 1
-    return position
-
-
-def _tell_torn(faults: Faults, number: int, *, last: bool, whole: bool, why: ValueError) -> None:
-    reason = why.msg.lower() if isinstance(why, json.JSONDecodeError) else "not readable"
-    if last and whole:
-        faults.tell(
-            "warning",
-            "torn-end",
-            f"The last line ({number:,}) breaks off ({reason}); it may still be being written. "
-            "Skipped.",
-            number,
-        )
-    else:
-        what = "is no JSON" if whole else "holds the rest of a torn record"
-        faults.tell("error", "broken-line", f"Line {number:,} {what} ({reason}); skipped.", number)
-
-
-def _resume(text: str, position: int) -> int | None:
-    """Where in a broken line a whole record starts that goes on to its end or to another one."""
-    at = position
-    for _ in range(_TRIES):
-        at = text.find('{"', at + 1)
-        if at < 0:
-            return None
-        try:
-            value, stop = _DECODER.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            continue
-        rest = text[_skip(text, stop) : _skip(text, stop) + 1]
-        if type(value) is dict and not _RECORD_KEYS.isdisjoint(value) and rest in ("", "{"):
-            return at
-    return None
+    def _resume(self, position: int) -> int | None:
+        """Where a whole record starts that goes on to the end of the line or to another one."""
+        text, effort = self._text, 0
+        for match in _START.finditer(text, position + 1):
+            at = match.start()
+            try:
+                value, stop = self._decoder.raw_decode(text, at)
+            except RecursionError:
+                continue
+            except ValueError as error:
+                reached = error.pos if isinstance(error, json.JSONDecodeError) else at
+                effort += reached - at + 256
+            else:
+                effort += stop - at
+                rest = self._skip(stop)
+                follows = text[rest : rest + 1]
+                if (
+                    type(value) is dict
+                    and not _RECORD_KEYS.isdisjoint(value)
+                    and follows in ("", "{")
+                ):
+                    return at
+            if effort > _EFFORT:
+                return None
+        return None
 
 
 def _clean(value: Any) -> Any:
     """A value with the bytes that were no UTF-8 as replacement marks."""
     if type(value) is str:
-        return (
-            value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-            if not (value.isascii()) and not _has_real_surrogate(value)
-            else value
-        )
+        if value.isascii() or _has_real_surrogate(value):
+            return value
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if type(value) is list:
         return [_clean(one) for one in value]
     if type(value) is dict:

@@ -16,8 +16,11 @@ from compaction.messages import Source
 #: Bytes of a file with one record a line that are looked at.
 HEAD = 256 * 1024
 
-#: Records that are looked at.
-_LINES = 60
+#: Where a first record may start at the latest: lines before it may be long and broken.
+_FURTHEST = 16 * HEAD
+
+#: Members under which documents hold messages.
+_MESSAGE_KEYS = frozenset({"messages", "input", "output", "choices", "request", "response"})
 
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -73,8 +76,6 @@ def sample_of(source: Source) -> Sample:
     data = source.data
     if data.startswith(codecs.BOM_UTF8):
         data = data[3:]
-    elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        data = data[: 2 * HEAD].decode("utf-16", errors="replace").encode("utf-8", "replace")
     head = data[:HEAD]
     if not head.strip():
         raise SessionError(f"{_name(source)} is empty: there is no session in it.")
@@ -83,20 +84,19 @@ def sample_of(source: Source) -> Sample:
             raise SessionError(f"{_name(source)} is {what}, which cannot be read as a session.")
     if b"\0" in head[:8192]:
         raise SessionError(f"{_name(source)} is a binary file: there is no session in it.")
-    lines = _lines(head, cut=len(data) > len(head))
+    lines = () if head.lstrip()[:1] == b"[" else _lines(data)
     if len(lines) > 1:
         return Sample(head, lines=lines)
     whole = _whole(data)
     if whole is not None:
         # A file of records may have just one line.
-        return Sample(head, whole, lines if lines and isinstance(whole, dict) else ())
+        return Sample(head, whole, (whole,) if isinstance(whole, dict) else ())
     if lines:
         return Sample(head, lines=lines)
-    if head.lstrip()[:1] not in (b"{", b"["):
-        held = _yaml(data)
-        if held is not None:
-            return Sample(head, held, yaml=True)
-    return Sample(head)
+    if head.lstrip()[:1] in (b"{", b"["):
+        return Sample(head, _broken(data))
+    held = _yaml(data)
+    return Sample(head, held, yaml=held is not None)
 
 
 def recognise_in(formats: Sequence[Format], source: Source) -> tuple[Format | None, Sample]:
@@ -138,22 +138,24 @@ def _name(source: Source) -> str:
     return source.name if source.name not in ("", "-") else "the input"
 
 
-def _lines(head: bytes, *, cut: bool) -> tuple[object, ...]:
-    """The JSON values of the first lines; those that are none are passed over."""
+def _lines(data: bytes) -> tuple[object, ...]:
+    """The JSON values of the lines that start within HEAD, or the first that has one.
+
+    Lines that are no JSON are passed over; those of a document over several lines are no records.
+    """
     out: list[object] = []
-    pieces = head.split(b"\n")
-    if cut:
-        pieces.pop()
-    for piece in pieces[: 4 * _LINES]:
-        stripped = piece.strip()
-        if stripped[:1] != b"{":
-            # Lines of a pretty document are no records.
-            if stripped[:1] in (b"}", b"]", b'"') and not out:
-                return ()
-            continue
-        out += _values(stripped)
-        if len(out) >= _LINES:
+    start = 0
+    while start < len(data) and (start < HEAD or not out) and start < _FURTHEST:
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        if end > HEAD and len(out) > 1:
             break
+        stripped = data[start:end].strip()
+        if stripped[:1] == b"{":
+            out += _values(stripped)
+        elif stripped[:1] in (b"}", b"]", b'"') and not out:
+            return ()
+        start = end + 1
     return tuple(out)
 
 
@@ -184,6 +186,17 @@ def _whole(data: bytes) -> object:
     try:
         return _DECODER.decode(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
+        return None
+
+
+def _broken(data: bytes) -> object:
+    """What stands before the fault of a document that breaks off or is damaged."""
+    from compaction.formats.exact import ExactError, decode_bytes
+    from compaction.formats.jsonspans import scan_broken
+
+    try:
+        return scan_broken(decode_bytes(data), _MESSAGE_KEYS)[0].value
+    except ExactError:
         return None
 
 

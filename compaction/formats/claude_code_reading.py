@@ -1,0 +1,395 @@
+"""Reading a Claude Code transcript: what is in the window, and why the rest is not.
+
+The file is read in its order, never along `parentUuid`: hooks and progress lines break that
+chain, and walking it loses tool results in most real sessions.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from compaction.errors import SessionError
+from compaction.formats.base import ReadOptions
+from compaction.formats.claude_code import BOOKKEEPING, NAME, TITLE, Transcript
+from compaction.formats.claude_code_lines import (
+    Entry,
+    assistant_entry,
+    extend,
+    queued_entry,
+    user_entry,
+)
+from compaction.formats.jsonl import Faults, records
+from compaction.messages import RecordedCompaction, Session, Source, Span
+
+_BEFORE = "before the last compaction"
+_TWICE = "written twice"
+_ASIDE = "side conversations"
+_ABANDONED = "abandoned attempts"
+_SCREEN = "shown on the screen only"
+_NO_MESSAGE = "lines without a message"
+
+
+def read(source: Source, options: ReadOptions) -> Session:
+    """The session in `source`. Raises SessionError when no line of it is of a transcript."""
+    faults = Faults()
+    reading = _Reading(source, options, faults)
+    take = reading.take
+    for value, span in records(source, options, faults):
+        take(value, span)
+    return reading.finish()
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The state while lines are taken in their order.
+
+    `entries` are the messages so far: those of side conversations until there is one of the
+    main conversation, which then takes their place.
+    """
+
+    source: Source
+    options: ReadOptions
+    faults: Faults
+    entries: list[Entry] = field(default_factory=list)
+    #: The message of each response id.
+    responses: dict[str, Entry] = field(default_factory=dict)
+    #: Where each line of the file starts, by its id.
+    starts: dict[str, int] = field(default_factory=dict)
+    unmet: set[str] = field(default_factory=set)
+    #: By the line it answers, the newest typed line and its place among the entries.
+    typed: dict[str, tuple[Entry, int]] = field(default_factory=dict)
+    #: Carried over the last boundary, to stand behind the summary that is still to come.
+    carried: list[Entry] = field(default_factory=list)
+    clearings: list[tuple[Span, frozenset[str]]] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    compactions: list[RecordedCompaction] = field(default_factory=list)
+    titles: list[Span] = field(default_factory=list)
+    sessions: set[str] = field(default_factory=set)
+    title: str = ""
+    named: bool = False
+    summaries: list[tuple[str, str]] = field(default_factory=list)
+    model: str = ""
+    session_id: str = ""
+    duplicates: int = 0
+    main: bool = False
+    ours: bool = False
+
+    @property
+    def full(self) -> bool:
+        return self.options.history == "full"
+
+    # ------------------------------------------------------------------------------ lines
+
+    def take(self, value: Mapping[str, Any], span: Span) -> None:
+        """One record of the file."""
+        kind = value.get("type")
+        if not isinstance(kind, str):
+            self.left_out["records of no known type"] += 1
+            return
+        uuid = value.get("uuid")
+        if isinstance(uuid, str):
+            if uuid in self.starts:
+                self._twice()
+                return
+            self.starts[uuid] = span.start
+            parent = value.get("parentUuid")
+            if isinstance(parent, str) and parent not in self.starts:
+                self.unmet.add(parent)
+        if kind == "assistant":
+            self._assistant(value, span)
+        elif kind == "user":
+            self._user(value, span)
+        elif kind == "attachment":
+            self.ours = True
+            self._add(queued_entry(value, span), value, "attachments rendered when sent")
+        elif kind == "system":
+            self._system(value, span)
+        else:
+            self._bookkeeping(kind, value, span)
+
+    def _twice(self) -> None:
+        self.duplicates += 1
+        self.left_out[_TWICE] += 1
+
+    def _assistant(self, value: Mapping[str, Any], span: Span) -> None:
+        held = value.get("message")
+        if not isinstance(held, dict):
+            self.left_out[_NO_MESSAGE] += 1
+            return
+        model = held.get("model")
+        if model == "<synthetic>" or value.get("isApiErrorMessage") is True:
+            self.ours = True
+            self.left_out["error notices"] += 1
+            return
+        known = held.get("id")
+        if isinstance(known, str) and (entry := self.responses.get(known)) is not None:
+            if not extend(entry, held, span):
+                self._twice()
+            return
+        entry = assistant_entry(value, held, span)
+        if not entry.kinds:
+            # A line of nothing but an empty block; the next line of the response may say more.
+            self.left_out["empty lines"] += 1
+        elif self._place(entry, value):
+            if entry.id:
+                self.responses[entry.id] = entry
+            if entry.model:
+                self.model = entry.model
+
+    def _user(self, value: Mapping[str, Any], span: Span) -> None:
+        session_id = value.get("sessionId")
+        if isinstance(session_id, str):
+            self.session_id = self.session_id or session_id
+            self.sessions.add(session_id)
+        if (
+            value.get("isVisibleInTranscriptOnly") is True
+            and value.get("isCompactSummary") is not True
+        ):
+            self.left_out[_SCREEN] += 1
+            return
+        entry = user_entry(value, span)
+        if entry is None:
+            self.left_out[_NO_MESSAGE] += 1
+            return
+        side = value.get("isSidechain") is True
+        if side and self.main:
+            self.left_out[_ASIDE] += 1
+            return
+        parent = entry.parent
+        if entry.typed and isinstance(parent, str):
+            if self._repeats(entry, parent):
+                self._twice()
+                return
+            if self._place(entry, value):
+                self.typed[parent] = (entry, len(self.entries) - 1)
+            return
+        if entry.summary and value.get("isCompactSummary") is True:
+            self._summary(entry, value)
+            return
+        self._place(entry, value)
+
+    def _summary(self, entry: Entry, value: Mapping[str, Any]) -> None:
+        if not self.compactions and self.entries:
+            # Older versions write the summary without a boundary line before it.
+            self._boundary({}, None)
+        if self._place(entry, value):
+            self.entries += self.carried
+            self.carried = []
+
+    def _add(self, entry: Entry | None, value: Mapping[str, Any], otherwise: str) -> None:
+        if entry is None:
+            self.left_out[otherwise] += 1
+        else:
+            self._place(entry, value)
+
+    def _place(self, entry: Entry, value: Mapping[str, Any]) -> bool:
+        """Put a message at the end; False when it is not of this conversation."""
+        if value.get("isSidechain") is True:
+            if self.main:
+                self.left_out[_ASIDE] += 1
+                return False
+        elif not self.main:
+            self._begin()
+        self.entries.append(entry)
+        return True
+
+    def _begin(self) -> None:
+        """The first line of the main conversation: what was read until now was aside."""
+        self.main = True
+        if not self.entries:
+            return
+        self.left_out[_ASIDE] += len(self.entries)
+        self.entries = []
+        self.responses = {}
+        self.typed = {}
+        self.carried = []
+        self.compactions = []
+        self.model = ""
+
+    def _repeats(self, entry: Entry, parent: str) -> bool:
+        """Whether a typed line repeats its sibling; an earlier attempt at it is abandoned."""
+        sibling, at = self.typed.get(parent, (None, 0))
+        if sibling is None:
+            return False
+        if sibling.time == entry.time:
+            return True
+        if not self.full:
+            gone = self.entries[at:]
+            self.left_out[_ABANDONED] += len(gone)
+            for each in gone:
+                self.responses.pop(each.id, None)
+            del self.entries[at:]
+            self.typed = {key: held for key, held in self.typed.items() if held[1] < at}
+        return False
+
+    def _bookkeeping(self, kind: str, value: Mapping[str, Any], span: Span) -> None:
+        known = BOOKKEEPING.get(kind)
+        if known is not None:
+            self.ours = True
+        self.left_out[known or f"records of type {kind[:40]!r}"] += 1
+        for key, chosen in (("customTitle", True), ("aiTitle", False)):
+            title = value.get(key)
+            if isinstance(title, str) and title and (chosen or not self.named):
+                self.title, self.named = title, self.named or chosen
+                self.titles.append(span)
+        if kind == "summary":
+            self.summaries.append((str(value.get("leafUuid")), str(value.get("summary") or "")))
+
+    # ------------------------------------------------------------------------- compactions
+
+    def _system(self, value: Mapping[str, Any], span: Span) -> None:
+        self.ours = True
+        subtype = value.get("subtype")
+        side = value.get("isSidechain") is True
+        if side and self.main:
+            self.left_out[_ASIDE] += 1
+        elif subtype == "compact_boundary":
+            if not side and not self.main:
+                self._begin()
+            self._boundary(value, span)
+        elif subtype == "microcompact_boundary":
+            meta = value.get("microcompactMetadata")
+            ids = meta.get("compactedToolIds") if isinstance(meta, dict) else None
+            held = ids if isinstance(ids, list) else ()
+            self.clearings.append((span, frozenset(one for one in held if isinstance(one, str))))
+            self.left_out["marks of cleared outputs"] += 1
+        else:
+            self.left_out[_SCREEN] += 1
+
+    def _boundary(self, value: Mapping[str, Any], span: Span | None) -> None:
+        meta = value.get("compactMetadata")
+        meta = meta if isinstance(meta, dict) else {}
+        before, after = meta.get("preTokens"), meta.get("postTokens")
+        if not self.full:
+            carried = self._preserved(meta)
+            self.left_out[_BEFORE] += len(self.entries) - len(carried)
+            self.responses = {entry.id: entry for entry in carried if entry.id}
+            self.typed = {}
+            self.compactions = []
+            # Carried messages stand before the summary where the boundary itself anchors them.
+            segment = meta.get("preservedSegment")
+            anchor = segment.get("anchorUuid") if isinstance(segment, dict) else None
+            first = isinstance(anchor, str) and anchor == value.get("uuid")
+            self.entries, self.carried = (carried, []) if first else ([], carried)
+        self.compactions.append(
+            RecordedCompaction(
+                len(self.entries),
+                trigger=str(meta.get("trigger") or ""),
+                before=before if isinstance(before, int) else None,
+                after=after if isinstance(after, int) else None,
+                line=span.line if span else None,
+            )
+        )
+
+    def _preserved(self, meta: Mapping[str, Any]) -> list[Entry]:
+        """The messages that the tool itself carried over the boundary."""
+        segment = meta.get("preservedSegment")
+        if isinstance(segment, dict):
+            first = self.starts.get(str(segment.get("headUuid")))
+            last = self.starts.get(str(segment.get("tailUuid")))
+            if first is not None and last is not None:
+                return [
+                    entry
+                    for entry in self.entries
+                    if entry.spans[-1].start >= first and entry.spans[0].start <= last
+                ]
+        listed = meta.get("preservedMessages")
+        if isinstance(listed, dict):
+            listed = listed.get("uuids") or listed.get("messageUuids")
+        if not isinstance(listed, list):
+            return []
+        named = (one.get("uuid") if isinstance(one, dict) else one for one in listed)
+        places = {self.starts.get(str(one)) for one in named}
+        return [entry for entry in self.entries if any(s.start in places for s in entry.spans)]
+
+    # ------------------------------------------------------------------------------ result
+
+    def finish(self) -> Session:
+        """The session. Raises SessionError when no line of it is of a transcript."""
+        entries = self.entries + self.carried
+        name = self.source.name if self.source.name not in ("", "-") else "The input"
+        if not entries and not self.ours:
+            raise SessionError(f"{name} holds no line of a {TITLE} transcript.")
+        if not entries:
+            self.faults.tell(
+                "warning", "no-messages", "The transcript holds no message, only bookkeeping."
+            )
+        self._tell()
+        live = frozenset[str]() if self.full else self._cleared()
+        messages = tuple(entry.finish(self.source, live) for entry in _ordered(entries))
+        return Session(
+            self.source,
+            NAME,
+            messages,
+            title=self.title or self._summarized_as(),
+            model=self.model,
+            history=self.options.history,
+            problems=self.faults.findings,
+            left_out=dict(self.left_out),
+            compactions=tuple(self.compactions),
+            document=Transcript(tuple(self.titles), tuple(self.clearings), self.session_id),
+        )
+
+    def _cleared(self) -> frozenset[str]:
+        return frozenset(one for _, ids in self.clearings for one in ids)
+
+    def _summarized_as(self) -> str:
+        """The title older versions give; most of them are about another file."""
+        return next((text for leaf, text in reversed(self.summaries) if leaf in self.starts), "")
+
+    def _tell(self) -> None:
+        if self.duplicates:
+            some = "line is" if self.duplicates == 1 else "lines are"
+            self.faults.tell(
+                "info",
+                "duplicates",
+                f"{self.duplicates:,} {some} written twice under one id; the first is used.",
+            )
+        broken = len(self.unmet - self.starts.keys())
+        if broken:
+            some = "parent is" if broken == 1 else "parents are"
+            self.faults.tell(
+                "info",
+                "broken-links",
+                f"{broken:,} {some} not in the file; the order of the lines is used.",
+            )
+        if len(self.sessions) > 1:
+            self.faults.tell(
+                "info",
+                "several-sessions",
+                f"The file holds lines of {len(self.sessions):,} sessions; they are read as one, "
+                "in the order of the file.",
+            )
+
+
+def _ordered(entries: Sequence[Entry]) -> list[Entry]:
+    """As an API wants it: each response, then the results of its calls, then what follows."""
+    owners: dict[str, list[int]] = {}
+    for place, entry in enumerate(entries):
+        for call in entry.calls:
+            owners.setdefault(call, []).append(place)
+    behind: dict[int, list[Entry]] = {}
+    moved: set[int] = set()
+    for place, entry in enumerate(entries):
+        if entry.results:
+            owner = _owner(owners.get(entry.results[0], ()), place)
+            if owner is not None:
+                behind.setdefault(owner, []).append(entry)
+                moved.add(place)
+    out: list[Entry] = []
+    for place, entry in enumerate(entries):
+        if place not in moved:
+            out.append(entry)
+            out += behind.get(place, ())
+    return out
+
+
+def _owner(places: Sequence[int], at: int) -> int | None:
+    """The nearest call before a result; the first one after it when there is none before."""
+    if not places:
+        return None
+    return places[max(0, bisect_left(places, at) - 1)]
