@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -53,7 +54,11 @@ class Tmux:
 
     def _run(self, *args: str) -> str:
         done = subprocess.run(
-            [self._tmux, "-S", self._socket, *args], capture_output=True, text=True, check=True
+            [self._tmux, "-S", self._socket, *args],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=_terminal_environment(),
         )
         return done.stdout
 
@@ -105,6 +110,11 @@ class Tmux:
     def close(self) -> None:
         """End the server of this test, and only that one."""
         subprocess.run([self._tmux, "-S", self._socket, "kill-server"], capture_output=True)
+
+
+def _terminal_environment() -> dict[str, str]:
+    """The environment without the size that a test plug-in sets: the terminal has its own."""
+    return {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
 
 
 def place(screen: str, text: str) -> tuple[int, int]:
