@@ -79,6 +79,9 @@ def _invoke(args: list[str]) -> int:
         result: Any = program.main(args, prog_name="compaction", standalone_mode=False)
     except click.exceptions.Exit as stop:
         return stop.exit_code
+    except SystemExit:
+        # Outside of its standalone mode click leaves by itself only when the reader is gone.
+        raise BrokenPipeError from None
     except (click.Abort, KeyboardInterrupt):
         complain("interrupted.")
         return INTERRUPTED

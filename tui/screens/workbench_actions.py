@@ -6,31 +6,26 @@ import os
 import shlex
 import subprocess
 import tempfile
-from array import array
 from dataclasses import replace
 from pathlib import Path
 
 from textual import work
-from textual.content import Content
-from textual.widgets import Static
-from textual.worker import get_current_worker
 
 from compaction.errors import CompactionError
 from compaction.formats.base import History
 from compaction.plaintext import one_line
-from tui import filtering, loading
 from tui.clipboard import copy
 from tui.reproducing import command_line
 from tui.screens.ask import Ask
 from tui.screens.choose import Choice, Choose
-from tui.screens.export import Export, Exported
+from tui.screens.export import Export
 from tui.screens.help import Help
 from tui.screens.open import OpenSession
-from tui.screens.workbench_live import WorkbenchLive
+from tui.screens.workbench_finding import WorkbenchFinding
 from tui.state import Setting, boundary_moved, switched, toggled_pin
 from tui.widgets.filter_bar import FilterBar
 from tui.widgets.message_list import MessageList
-from tui.widgets.search_bar import EntryBar, SearchBar
+from tui.widgets.search_bar import SearchBar
 from tui.widgets.slider import Slider
 from tui.widgets.summary_view import SummaryView
 
@@ -41,7 +36,7 @@ _FOLLOW = 1.0
 _COPIED = {"message": "message", "summary": "summary", "command": "command line"}
 
 
-class WorkbenchActions(WorkbenchLive):
+class WorkbenchActions(WorkbenchFinding):
     """The commands."""
 
     # ----------------------------------------------------------------------------- dialogs
@@ -60,15 +55,25 @@ class WorkbenchActions(WorkbenchLive):
 
     @work
     async def action_export(self) -> None:
-        """Write the compacted session."""
-        if self.result is None or self.summarizing:
-            self.workbench.say(
-                "The result is not made yet; try again in a moment.", severity="warning"
-            )
-            return
-        done: Exported | None = await self.app.push_screen_wait(Export(self.result))
-        if done is not None:
-            self.workbench.say(done.told, title="Exported")
+        """Write the compacted session, once its summary is made."""
+        self.export_wanted = self.summarizing or self.result is None
+        if self.summarizing:
+            self.workbench.say("The summary is made first.")
+        elif self.result is None:
+            self.workbench.say(self.summary_reason or "There is nothing to export yet.")
+        else:
+            done = await self.app.push_screen_wait(Export(self.result))
+            if done is not None:
+                self.workbench.say(done.told, title="Exported")
+
+    def outcome(self) -> None:
+        """Go on with an export that was asked for before there was a result."""
+        if self.export_wanted:
+            self.call_later(self._go_on_exporting)
+
+    def _go_on_exporting(self) -> None:
+        if self.export_wanted and self.result is not None and not self.summarizing:
+            self.action_export()
 
     @work
     async def action_choose_policy(self) -> None:
@@ -235,7 +240,8 @@ class WorkbenchActions(WorkbenchLive):
         if self.result is None or self.result.summary is None:
             self.workbench.say("There is no summary to edit.")
             return
-        self.show_pane("summary", focus=True)
+        self.show_pane("summary")
+        self.give_room()
         self.query_one(SummaryView).action_edit()
 
     def on_summary_view_edited(self, event: SummaryView.Edited) -> None:
@@ -277,133 +283,6 @@ class WorkbenchActions(WorkbenchLive):
             )
         elif text.strip() != made.text.strip():
             self.edit_summary(text.rstrip("\n"))
-
-    # --------------------------------------------------------------------- search and filter
-
-    def action_search(self) -> None:
-        """Open the search."""
-        self.query_one(SearchBar).open()
-
-    def action_filter(self) -> None:
-        """Open the filter."""
-        self.query_one(FilterBar).open()
-
-    def on_entry_bar_changed(self, event: EntryBar.Changed) -> None:
-        """Search while it is typed; check a filter."""
-        if isinstance(event.bar, SearchBar):
-            self._look_for(event.text)
-            return
-        try:
-            made = filtering.parse(event.text)
-        except filtering.FilterError as error:
-            event.bar.say(str(error), wrong=True)
-            return
-        if self.session is not None and made is not None:
-            if not filtering.needs_bodies((*self.filters, made)):
-                left = len(self._rows_under((*self.filters, made)))
-                self.query_one(FilterBar).say_left(left, len(self.session.messages))
-            else:
-                event.bar.say("")
-
-    def on_entry_bar_submitted(self, event: EntryBar.Submitted) -> None:
-        """Go to the first hit; add the filter."""
-        if isinstance(event.bar, SearchBar):
-            self.query_one(MessageList).focus()
-            self.action_next_hit(here=True)
-            return
-        try:
-            made = filtering.parse(event.text)
-        except filtering.FilterError as error:
-            event.bar.say(str(error), wrong=True)
-            return
-        event.bar.close()
-        self.query_one(MessageList).focus()
-        if made is not None:
-            self.set_filters((*self.filters, made))
-
-    def on_entry_bar_closed(self, event: EntryBar.Closed) -> None:
-        """Forget what was looked for."""
-        if isinstance(event.bar, SearchBar):
-            self._look_for("")
-        self.query_one(MessageList).focus()
-
-    def _look_for(self, needle: str) -> None:
-        self._search_ticket += 1
-        self.hits = ()
-        self.query_one(MessageList).set_search(needle, ())
-        if not needle or self.session is None:
-            self.query_one(SearchBar).say("")
-            return
-        self.query_one(SearchBar).say_count(None, 0, searching=True)
-        self._search(needle, self._search_ticket)
-
-    @work(thread=True, exclusive=True, group="search", exit_on_error=False)
-    def _search(self, needle: str, ticket: int) -> None:
-        worker = get_current_worker()
-        if self.session is not None:
-            loading.search(
-                self.session, needle, ticket, self.post_message, lambda: worker.is_cancelled
-            )
-
-    def on_hits(self, event: loading.Hits) -> None:
-        """Mark the hits, and go to the first one from the cursor on."""
-        if event.ticket != self._search_ticket:
-            return
-        self.hits = tuple(filtering.within(event.indexes, self.rows))
-        self.query_one(MessageList).set_search(event.needle, self.hits)
-        self.action_next_hit(here=True)
-
-    def action_next_hit(self, *, here: bool = False) -> None:
-        """Go to the next message that holds the text."""
-        self._to_hit(1, here=here)
-
-    def action_previous_hit(self) -> None:
-        """Go to the one before."""
-        self._to_hit(-1, here=False)
-
-    def _to_hit(self, step: int, *, here: bool) -> None:
-        rows = self.query_one(MessageList)
-        at = rows.cursor_message or 0
-        if here:
-            at -= 1
-        place = filtering.next_hit(self.hits, at, step)
-        bar = self.query_one(SearchBar)
-        if place is not None:
-            rows.select(self.hits[place])
-        bar.say_count(place, len(self.hits))
-
-    def set_filters(self, filters: tuple[filtering.Filter, ...]) -> None:
-        """Show only what all `filters` leave."""
-        self.filters = filters
-        chips = self.query_one("#chips", Static)
-        text = "  ".join(f"⊂ {one_line(each.text, 40)}" for each in filters)
-        chips.update(Content(f"{text}   esc drops the last" if text else ""))
-        chips.set_class(bool(filters), "-shown")
-        if not filters:
-            self.take_rows(None)
-        elif filtering.needs_bodies(filters):
-            self._filter(filters)
-        else:
-            self.take_rows(self._rows_under(filters))
-
-    @work(thread=True, exclusive=True, group="filter", exit_on_error=False)
-    def _filter(self, filters: tuple[filtering.Filter, ...]) -> None:
-        rows = self._rows_under(filters)
-        if not get_current_worker().is_cancelled and filters == self.filters:
-            self.app.call_from_thread(self.take_rows, rows)
-
-    def _rows_under(self, filters: tuple[filtering.Filter, ...]) -> array[int]:
-        session, plan = self.session, self.plan
-        if session is None or plan is None:
-            return array("l")
-        return filtering.apply(session, plan.counts, plan, self.findings(), filters)
-
-    def take_rows(self, rows: array[int] | None) -> None:
-        """Show these messages only; None for all."""
-        self.rows = rows
-        self.query_one(MessageList).rows = rows
-        if rows is not None and self.session is not None and not rows:
-            self.workbench.say("No message is left by these filters.", severity="warning")
 
     # ---------------------------------------------------------------------------- the screen
 
@@ -459,13 +338,10 @@ class WorkbenchActions(WorkbenchLive):
         if self.loading_session and not self.keep_place:
             self.stop_loading = True
             self.say_status("keeping what is read …", calm=True)
-        elif self.close_pane():
+        elif self.leave_pane():
             return
-        elif self.summarizing and not self._is_free():
-            self._summary_ticket += 1
-            self.summarizing = False
-            self.summary_reason = "It was stopped."
-            self.show_summary()
+        elif self.summarizing and not self.is_free():
+            self.stop_summary()
         elif self.query_one(SearchBar).is_open:
             self.query_one(SearchBar).action_close()
         elif self.query_one(FilterBar).is_open:

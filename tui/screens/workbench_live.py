@@ -19,6 +19,7 @@ from tui import loading
 from tui.screens.workbench_figures import WorkbenchFigures
 from tui.settings import Settings
 from tui.state import History, Setting, with_pins
+from tui.threads import leavable
 from tui.widgets.budget_bar import BudgetBars
 from tui.widgets.looks import counted, short
 from tui.widgets.message_list import MessageList
@@ -70,7 +71,8 @@ class WorkbenchLive(WorkbenchFigures):
         def stopped() -> bool:
             return worker.is_cancelled or self.stop_loading
 
-        loading.load(self.opening, ticket, self.post_message, stopped)
+        opening, post = self.opening, self.post_message
+        leavable(lambda: loading.load(opening, ticket, post, stopped), lambda: worker.is_cancelled)
 
     def on_load_progress(self, event: loading.LoadProgress) -> None:
         """Say how far it is."""
@@ -93,7 +95,6 @@ class WorkbenchLive(WorkbenchFigures):
         self.groups = event.groups
         self.counts = event.counts
         # What was loaded stays; the collector need not look at it again and again.
-        gc.collect()
         gc.freeze()
         if isinstance(self.opening.source, str):
             self.workbench.remember_file(self.opening.source)
@@ -209,7 +210,8 @@ class WorkbenchLive(WorkbenchFigures):
         if show:
             rows.show(self.session, self.counts, plan, plan.groups, keep_place=self.keep_place)
         else:
-            rows.counts = self.counts
+            if rows.counts is not self.counts:
+                rows.counts = self.counts
             rows.plan = plan
         rows.summary_tokens = tokens
         self.query_one(BudgetBars).show(plan, tokens)
@@ -217,9 +219,7 @@ class WorkbenchLive(WorkbenchFigures):
         self.show_sliders(plan)
         self.show_title()
         self.show_verdict(plan)
-        if show:
-            self.show_message(rows.cursor_message)
-        self.show_findings()
+        self.show_message(rows.cursor_message)
         self._schedule_summary()
 
     # ------------------------------------------------------------------------------ summary
@@ -230,24 +230,37 @@ class WorkbenchLive(WorkbenchFigures):
             self._debounce.stop()
         self._debounce = self.set_timer(DEBOUNCE, self._make_summary)
         self._summary_ticket += 1
-        if self.plan is not None and self.plan.compacts:
-            self.summarizing = True
+        self.summarizing = True
+
+    def settled(self) -> None:
+        """Called when the plan has not changed for a moment."""
 
     def _make_summary(self, *, asked: bool = False) -> None:
         plan = self.plan
         if plan is None:
+            self.summarizing = False
             return
+        self.settled()
         edit = self.history.present.summary_edit
-        if plan.compacts and edit is None and not asked and not self._is_free():
+        if plan.compacts and edit is None and not asked and not self.is_free():
             self.summarizing = False
             self.result, self.survival = None, None
             self.summary_reason = "Press s to make the summary; this summarizer may cost money."
-            self.show_summary()
+            self._show_outcome()
             return
         self.show_summary()
         self._summarize(plan, edit, self._summary_ticket)
 
-    def _is_free(self) -> bool:
+    def stop_summary(self) -> None:
+        """Wait for the summary no longer."""
+        self._summary_ticket += 1
+        self.summarizing = False
+        self.workers.cancel_group(self, "summary")
+        self.summary_reason = "It was stopped; s makes it."
+        self._show_outcome()
+
+    def is_free(self) -> bool:
+        """Whether the summarizer costs nothing, so that it may run by itself."""
         summarizer = self.opening.summarizer
         name = summarizer.name if summarizer else self.history.present.policy.summary.summarizer
         return name in ("digest", "none")
@@ -255,13 +268,13 @@ class WorkbenchLive(WorkbenchFigures):
     @work(thread=True, exclusive=True, group="summary", exit_on_error=False)
     def _summarize(self, plan: Plan, edit: str | None, ticket: int) -> None:
         worker = get_current_worker()
-        loading.summarize(
-            plan,
-            self.opening.summarizer,
-            edit,
-            ticket,
-            self.post_message,
-            lambda: worker.is_cancelled or ticket != self._summary_ticket,
+
+        def stopped() -> bool:
+            return worker.is_cancelled or ticket != self._summary_ticket
+
+        summarizer, post = self.opening.summarizer, self.post_message
+        leavable(
+            lambda: loading.summarize(plan, summarizer, edit, ticket, post, stopped), stopped
         )
 
     def on_summarized(self, event: loading.Summarized) -> None:
@@ -271,6 +284,9 @@ class WorkbenchLive(WorkbenchFigures):
         self.summarizing = False
         self.result, self.survival = event.result, event.survival
         self.summary_reason = event.reason
+        self._show_outcome()
+
+    def _show_outcome(self) -> None:
         if self.plan is not None:
             tokens = self._summary_tokens()
             self.query_one(MessageList).summary_tokens = tokens
@@ -278,6 +294,10 @@ class WorkbenchLive(WorkbenchFigures):
         self.show_summary()
         self.show_result()
         self.show_findings()
+        self.outcome()
+
+    def outcome(self) -> None:
+        """Called when there is a result, or none is to be expected."""
 
     def _summary_tokens(self) -> int | None:
         made = self.result.summary if self.result is not None else None

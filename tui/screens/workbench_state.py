@@ -47,6 +47,7 @@ class WorkbenchState(Screen[None]):
         self.pane: str = settings.pane
         self.presenting = False
         self.following = False
+        self.export_wanted = False
         self.loading_session = False
         self.stop_loading = False
         self.keep_place = False
