@@ -5,6 +5,8 @@ Nothing here touches a widget. Each function posts frozen events; the screen own
 
 from __future__ import annotations
 
+import gc
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,6 +100,15 @@ class Hits(Event):
     indexes: tuple[int, ...]
 
 
+@dataclass
+class Narrowed(Event):
+    """The messages that filters leave; `tried` when they are only being typed."""
+
+    ticket: int
+    rows: array[int]
+    tried: bool
+
+
 def load(opening: Opening, ticket: int, post: Post, stopped: IsCancelled) -> None:
     """Read the session of `opening`; where `stopped` says so, what was read is the session."""
     from compaction.formats import load as load_session
@@ -125,7 +136,10 @@ def load(opening: Opening, ticket: int, post: Post, stopped: IsCancelled) -> Non
     except MemoryError:
         post(LoadFailed(ticket, f"{opening.name}: there is not enough memory to read it."))
         return
-    post(Loaded(ticket, session, estimate(session), find_groups(session.messages)))
+    loaded = Loaded(ticket, session, estimate(session), find_groups(session.messages))
+    # Here and not where it is shown: this takes a while and must hold no key up.
+    gc.collect()
+    post(loaded)
 
 
 def count(

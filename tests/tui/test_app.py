@@ -530,7 +530,7 @@ async def test_help_lists_the_keys(desk: Open) -> None:
 
 
 async def test_markup_in_names_and_messages_is_text(desk: Open, tmp_path: Path) -> None:
-    hostile = tmp_path / "[@click=app.quit]x[/].json"
+    hostile = tmp_path / "[@click=app.quit]x[bold].json"
     hostile.write_text(json.dumps([{"role": "user", "content": "[/bold][red]\x1b[2J"}] * 8))
     async with desk(hostile, policy=Policy(budget=20, keep_recent=2)) as it:
         await it.press("1", "2", "3", "4", "/", *"[/bold]", "enter", "f", *"[red]", "enter")

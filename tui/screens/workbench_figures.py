@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.widgets import Static
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 class WorkbenchFigures(WorkbenchPanes):
     """Shows where the setting stands."""
+
+    _said = ("", False)
 
     def set_ranges(self) -> None:
         """What the sliders go to: the session as it is, and the values that are set."""
@@ -53,18 +57,22 @@ class WorkbenchFigures(WorkbenchPanes):
 
     @staticmethod
     def keep_value(policy: Policy) -> int:
+        """keep_recent as the slider has it: a fraction in percent, 0 for what has none."""
         amount = policy.keep_recent
         if amount is None:
             return 0
         return round(amount * 100) if policy.recent.unit == "fraction" else int(amount)
 
     def show_sliders(self, plan: Plan) -> None:
+        """What is asked, and where what is given is something else."""
         policy = plan.policy
         budget, keep = self.query_one("#budget", Slider), self.query_one("#keep", Slider)
+        scale = budget.scale
+        if not scale.minimum <= plan.budget <= scale.maximum:
+            budget.set_range(min(scale.minimum, plan.budget), max(scale.maximum, plan.budget))
         budget.value = plan.budget
         keep.value = self.keep_value(policy)
-        note = plan.snap_note
-        keep.note = note
+        keep.note = plan.snap_note
         effective = plan.effective
         if effective is not None and plan.compacts:
             whole = effective * 100 if policy.recent.unit == "fraction" else effective
@@ -73,6 +81,7 @@ class WorkbenchFigures(WorkbenchPanes):
             keep.effective = None
 
     def show_title(self) -> None:
+        """Which session this is; what matters most stays where there is little room."""
         policy = self.history.present.policy
         facts: list[str] = []
         session, counts = self.session, self.counts
@@ -80,21 +89,27 @@ class WorkbenchFigures(WorkbenchPanes):
             from compaction.formats import format_named
 
             sign = "" if counts.exact and not counts.model else "~"
-            facts = [
-                format_named(session.format).title,
-                session.model,
+            title, model = format_named(session.format).title, session.model
+            sizes = [
                 counted(len(session.messages), "message"),
                 f"{sign}{grouped(counts.total)} tokens",
+            ]
+            states = [
                 "full history" if session.history == "full" else "",
                 "following" if self.following else "",
-                counts.label,
+                f"{grouped(len(self.rows))} shown" if self.rows is not None else "",
             ]
-        name = self.opening.name.rpartition("/")[2] or "no session"
+            if self.has_class("-wide"):
+                facts = [title, model, *sizes, *states, counts.label]
+            else:
+                facts = [sizes[1], *states, sizes[0], title, model]
+        name = PurePath(self.opening.name).name or "no session"
         self.query_one(TitleLine).show(
             Title(name, tuple(fact for fact in facts if fact), f"policy: {policy.name} ▾")
         )
 
     def show_verdict(self, plan: Plan) -> None:
+        """What stands in the way of the setting, in one sentence under the sliders."""
         if self.loading_session and not self.keep_place:
             return
         if plan.unreachable:
@@ -102,10 +117,15 @@ class WorkbenchFigures(WorkbenchPanes):
         elif not plan.compacts and plan.over_budget:
             self.say_status(plan.reason)
         else:
-            self.say_status("")
+            room = self.query_one("#keep", Slider).size.width
+            long = bool(plan.snap_note) and 0 < room < cell_len(plan.snap_note) + 1
+            self.say_status(f"keep recent: {plan.snap_note}" if long else "", calm=True)
 
     def say_status(self, text: str, *, calm: bool = False) -> None:
-        """One line under the sliders; "" takes it away."""
+        """One line under the sliders; "" takes it away. A new text lays the screen out again."""
+        if (text, calm) == self._said:
+            return
+        self._said = (text, calm)
         status = self.query_one("#status", Static)
         status.update(Content(one_line(text)))
         status.set_class(bool(text), "-shown")

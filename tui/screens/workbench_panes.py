@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual.containers import Vertical
 from textual.widgets import ContentSwitcher
 
 from compaction.findings import Finding
@@ -30,15 +29,16 @@ _PLACES = {"after-head": "after head", "before-recent": "before recent", "last":
 class WorkbenchPanes(WorkbenchState):
     """What the panes show."""
 
+    _shown_findings: tuple[Finding, ...] | None = None
+    _shown_message: tuple[object, ...] = ()
+
     def show_pane(self, pane: str, *, focus: bool = False) -> None:
         """Bring a pane to the front; `focus` also goes there."""
         self.pane = pane
         self.query_one("#panes", ContentSwitcher).current = pane
         self.show_tabs()
         if focus:
-            narrow = not self.has_class("-wide")
-            if narrow:
-                self.set_class(True, "-pane")
+            self.give_room()
             target = self.query_one(f"#{pane}")
             inner = next(
                 (one for one in (target, *target.query("*")) if one.focusable and one.display),
@@ -46,6 +46,10 @@ class WorkbenchPanes(WorkbenchState):
             )
             if inner is not None:
                 self.call_after_refresh(inner.focus)
+
+    def give_room(self) -> None:
+        """Where list and panes have no room side by side, the pane has the screen."""
+        self.set_class(not self.has_class("-wide"), "-pane")
 
     def on_pane_tabs_chosen(self, event: PaneTabs.Chosen) -> None:
         """Open the pane whose name was clicked."""
@@ -72,17 +76,17 @@ class WorkbenchPanes(WorkbenchState):
         plan, session = self.plan, self.session
         if index is None or plan is None or session is None or index >= plan.n:
             return
-        note = ""
+        message = session.messages[index]
+        tokens, estimated = plan.counts.tokens[index], index >= plan.counts.done
+        region = plan.region(index)
+        shown = (id(session), index, tokens, estimated, region)
+        if shown == self._shown_message:
+            return
+        self._shown_message = shown
         links = plan.groups.links.answers(index)
-        if links:
-            note = "answered by " + ", ".join(f"#{one}" for one in links[:8])
+        note = "answered by " + ", ".join(f"#{one}" for one in links[:8]) if links else ""
         self.query_one(MessageDetail).show(
-            session.messages[index],
-            index,
-            tokens=plan.counts.tokens[index],
-            estimated=index >= plan.counts.done,
-            region=plan.region(index),
-            note=note,
+            message, index, tokens=tokens, estimated=estimated, region=region, note=note
         )
 
     # ------------------------------------------------------------------------------ summary
@@ -183,7 +187,8 @@ class WorkbenchPanes(WorkbenchState):
         """Show the findings that there are now."""
         view = self.query_one(FindingsView)
         findings = self.findings()
-        if findings != view.findings:
+        if findings != self._shown_findings:
+            self._shown_findings = findings
             view.show(findings)
         self.show_tabs()
 
@@ -198,15 +203,13 @@ class WorkbenchPanes(WorkbenchState):
         self.query_one(MessageList).focus()
         self.show_message(index)
 
-    def close_pane(self) -> bool:
-        """Back from the pane's own screen to the list; False when it is not open."""
-        left = self.query_one("#left", Vertical)
-        if self.has_class("-pane") and not left.display:
-            self.set_class(False, "-pane")
-            self.query_one(MessageList).focus()
-            return True
+    def leave_pane(self) -> bool:
+        """Back from a pane that has the screen to the list; False when none has it."""
+        if not self.has_class("-pane"):
+            return False
         self.set_class(False, "-pane")
-        return False
+        self.query_one(MessageList).focus()
+        return True
 
 
 def _stays(fate: object) -> bool:
