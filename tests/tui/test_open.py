@@ -196,3 +196,32 @@ async def test_every_size_is_drawn(size: tuple[int, int]) -> None:
         await pilot.pause()
         assert app.given
         assert app.given[0] is not None
+
+
+@pytest.mark.parametrize("pickers", [1, 2], ids=["once", "asked twice"])
+async def test_the_chosen_session_takes_the_place_of_the_other(
+    pickers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sample_sessions
+    from tui.app import Workbench
+    from tui.opening import Opening
+    from tui.screens.workbench import WorkbenchScreen
+    from tui.settings import Settings
+
+    monkeypatch.setenv("COMPACTION_CONFIG_DIR", str(tmp_path))
+    monkeypatch.setenv("COMPACTION_NO_CACHE", "1")
+    first, other = (str(sample_sessions.path(name)) for name in ("support-chat", "login-refactor"))
+    app = Workbench(Opening(source=first, name=first), Settings())
+    async with app.run_test(size=(100, 30)) as pilot:
+        before = app.screen
+        assert isinstance(before, WorkbenchScreen)
+        for _ in range(pickers):
+            before.action_open()
+        await pilot.pause()
+        assert isinstance(app.screen, OpenSession)
+        app.screen.query_one(Input).value = other
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(app.screen, WorkbenchScreen)
+        assert app.screen is not before
+        assert app.screen.opening.source == other
