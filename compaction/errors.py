@@ -23,5 +23,5 @@ class ExportError(CompactionError):
     """A result cannot be written where or how it was asked for."""
 
 
-class Cancelled(CompactionError):
+class Cancelled(CompactionError):  # noqa: N818 - it is no error, somebody wanted it
     """Somebody stopped the work before it was done."""

@@ -19,11 +19,11 @@ _INVISIBLE = "\ufeff\u200b\u2060\u00ad\u180e\u2028\u2029"
 _MARKS: dict[int, str] = {
     **{code: chr(0x2400 + code) for code in range(0x20)},
     0x7F: "\u2421",
-    **{code: "\ufffd" for code in range(0x80, 0xA0)},
-    **{ord(char): "\u2426" for char in _BIDI},
-    **{ord(char): "" for char in _INVISIBLE},
-    **{code: "\ufffd" for code in range(0xE0000, 0xE0080)},
-    **{code: "\ufffd" for code in range(0xD800, 0xE000)},
+    **dict.fromkeys(range(0x80, 0xA0), "\ufffd"),
+    **dict.fromkeys(map(ord, _BIDI), "\u2426"),
+    **dict.fromkeys(map(ord, _INVISIBLE), ""),
+    **dict.fromkeys(range(0xE0000, 0xE0080), "\ufffd"),
+    **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
 }
 _LINE = {**_MARKS, 0x09: " ", 0x0A: " ", 0x0D: " "}
 _BLOCK = {**_MARKS, 0x09: "    ", 0x0A: "\n", 0x0D: "\n"}
