@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from compaction.plaintext import block
+from compaction.policy import Policy
 from tui import settings as settings_file
 from tui import themes
 from tui.commands import widget_keymap
@@ -41,6 +42,8 @@ class Workbench(App[int]):
         self._filters = themes.line_filters(self._filters, no_color=no_color)
         self.opening = opening
         warnings: tuple[str, ...] = ()
+        #: Settings that were given are nobody's file.
+        self._kept = settings is None
         if settings is None:
             settings, warnings = settings_file.load()
         self.settings = settings
@@ -49,12 +52,10 @@ class Workbench(App[int]):
         known = settings.theme in self.available_themes
         self.theme = settings.theme if known else themes.DEFAULT
 
-    def get_default_screen(self) -> Screen[Any]:
-        """The workbench."""
-        return WorkbenchScreen(self.opening, self.settings)
-
-    def on_mount(self) -> None:
-        """Say what is wrong with the settings."""
+    async def on_mount(self) -> None:
+        """Show the workbench, and say what is wrong with the settings."""
+        # The default screen cannot be switched for another one; a pushed one can.
+        await self.push_screen(WorkbenchScreen(self.opening, self.settings))
         self.set_keymap(widget_keymap(self.settings.keymap))
         for warning in self._warnings:
             self.say(warning, severity="warning")
@@ -76,7 +77,7 @@ class Workbench(App[int]):
         if changed == self.settings:
             return
         self.settings = changed
-        wrong = settings_file.save(changed)
+        wrong = settings_file.save(changed) if self._kept else ""
         if wrong:
             self.say(wrong[:1].upper() + wrong[1:], severity="warning")
 
@@ -93,9 +94,26 @@ class Workbench(App[int]):
         self.theme = name
         self.remember(replace(self.settings, theme=name))
 
+    async def action_quit(self) -> None:
+        """Leave, whatever is still going on."""
+        self._remember_setting()
+        self.exit(0)
+
+    def _remember_setting(self) -> None:
+        """Keep the policy and the open pane of the session that is left; not those of the demo."""
+        for screen in self.screen_stack:
+            if isinstance(screen, WorkbenchScreen) and not screen.opening.demo:
+                policy = screen.history.present.policy
+                asked = policy == (screen.opening.policy or self.settings.policy or Policy())
+                kept = self.settings.policy if asked else policy
+                self.remember(replace(self.settings, policy=kept, pane=screen.pane))
+
     def show_session(self, opening: Opening) -> None:
         """Show another session in place of this one."""
+        self._remember_setting()
         self.opening = opening
+        while not isinstance(self.screen, WorkbenchScreen):
+            self.pop_screen()
         self.switch_screen(WorkbenchScreen(opening, self.settings))
 
     @property

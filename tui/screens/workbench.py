@@ -30,6 +30,7 @@ from tui.widgets.result_view import ResultView
 from tui.widgets.search_bar import SearchBar
 from tui.widgets.slider import Slider
 from tui.widgets.summary_view import SummaryView
+from tui.widgets.tour_card import TourCard
 
 #: Token counts that windows and budgets are often set to.
 TICKS = (8_000, 32_000, 128_000, 200_000, 1_000_000)
@@ -72,6 +73,7 @@ class WorkbenchScreen(WorkbenchActions):
                     yield SummaryView(id="summary")
                     yield ResultView(id="result")
                     yield FindingsView(id="findings")
+        yield TourCard(self.settings.keymap, id="tour")
         yield KeyLine(rebound(self.settings.keymap), id="keys")
 
     def on_mount(self) -> None:
@@ -136,3 +138,11 @@ class WorkbenchScreen(WorkbenchActions):
     def on_minimap_jumped(self, event: Minimap.Jumped) -> None:
         """Go there."""
         self.query_one(MessageList).select(event.index)
+
+    def on_tour_card_ended(self) -> None:
+        """The keys are the list's again."""
+        self.query_one(MessageList).focus()
+
+    def on_title_line_policy_clicked(self) -> None:
+        """Choose another policy."""
+        self.action_choose_policy()

@@ -12,7 +12,7 @@ from pathlib import Path
 from textual import work
 
 from compaction.errors import CompactionError
-from compaction.formats.base import History
+from compaction.formats.base import History as Reach
 from compaction.plaintext import one_line
 from tui.clipboard import copy
 from tui.reproducing import command_line
@@ -22,12 +22,14 @@ from tui.screens.export import Export
 from tui.screens.help import Help
 from tui.screens.open import OpenSession
 from tui.screens.workbench_finding import WorkbenchFinding
-from tui.state import Setting, boundary_moved, switched, toggled_pin
+from tui.settings import Pane
+from tui.state import History, Setting, boundary_moved, switched, toggled_pin
 from tui.widgets.filter_bar import FilterBar
 from tui.widgets.message_list import MessageList
 from tui.widgets.search_bar import SearchBar
 from tui.widgets.slider import Slider
 from tui.widgets.summary_view import SummaryView
+from tui.widgets.tour_card import TourCard
 
 #: Seconds between two looks at a file that is followed.
 _FOLLOW = 1.0
@@ -86,7 +88,6 @@ class WorkbenchActions(WorkbenchFinding):
         if chosen:
             policy = self.history.present.policy
             self.set_policy(switched(policy, preset(chosen)), f"policy {chosen}")
-            self.workbench.remember(replace(self.workbench.settings, policy=preset(chosen)))
 
     @work
     async def action_save_policy(self) -> None:
@@ -286,9 +287,10 @@ class WorkbenchActions(WorkbenchFinding):
 
     # ---------------------------------------------------------------------------- the screen
 
-    def action_pane(self, pane: str) -> None:
+    def action_pane(self, pane: Pane) -> None:
         """Bring a pane to the front."""
         self.show_pane(pane, focus=not self.has_class("-wide"))
+        self.did(f"pane-{pane}")
 
     def action_open_message(self) -> None:
         """Read the message at length."""
@@ -303,8 +305,13 @@ class WorkbenchActions(WorkbenchFinding):
         """Everything ever sent in place of the live context, or back."""
         if self.session is None:
             return
-        other: History = "full" if self.opening.history == "live" else "live"
+        other: Reach = "full" if self.opening.history == "live" else "live"
         self.opening = replace(self.opening, history=other)
+        # Pins and a written summary belong to the messages of the other list.
+        policy = self.history.present.policy
+        unpinned = policy.replace(head=replace(policy.head, pins=()))
+        self.history = History(Setting(unpinned))
+        self.set_filters(())
         self.start_loading()
 
     def action_follow(self) -> None:
@@ -335,7 +342,9 @@ class WorkbenchActions(WorkbenchFinding):
 
     def action_back(self) -> None:
         """Leave one thing that is open: reading, a pane, the search, the last filter."""
-        if self.loading_session and not self.keep_place:
+        if self.query_one(TourCard).running:
+            self.query_one(TourCard).action_end()
+        elif self.loading_session and not self.keep_place:
             self.stop_loading = True
             self.say_status("keeping what is read …", calm=True)
         elif self.leave_pane():

@@ -25,6 +25,7 @@ from tui.widgets.looks import counted, short
 from tui.widgets.message_list import MessageList
 from tui.widgets.minimap import Minimap
 from tui.widgets.slider import Slider
+from tui.widgets.tour_card import TourCard
 
 if TYPE_CHECKING:
     from compaction.messages import Session
@@ -107,6 +108,8 @@ class WorkbenchLive(WorkbenchFigures):
         self._renew(event.counts, fresh=not self.keep_place, ranges=first or not self.keep_place)
         self._count_ticket += 1
         self._count(event.session, event.counts, self._count_ticket)
+        if first and self.opening.demo:
+            self.query_one(TourCard).start()
 
     def _tell_problems(self, session: Session, before: Session | None) -> None:
         known = set(before.problems) if before is not None else set()
@@ -170,6 +173,7 @@ class WorkbenchLive(WorkbenchFigures):
                 self._settle.stop()
             self._settle = self.set_timer(GESTURE, self._end_gesture)
         self._take_setting(before)
+        self.did("keep" if label == "keep recent" else label.partition(" ")[0])
 
     def _end_gesture(self) -> None:
         self._gesture += 1

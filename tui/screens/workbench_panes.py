@@ -8,6 +8,7 @@ from textual.widgets import ContentSwitcher
 
 from compaction.findings import Finding
 from tui.screens.workbench_state import WorkbenchState
+from tui.settings import Pane
 from tui.widgets.detail import MessageDetail
 from tui.widgets.findings_view import FindingsView
 from tui.widgets.looks import grouped
@@ -15,6 +16,7 @@ from tui.widgets.message_list import MessageList
 from tui.widgets.pane_tabs import PaneTabs
 from tui.widgets.result_view import ResultRow, ResultView
 from tui.widgets.summary_view import SummaryShown, SummaryView
+from tui.widgets.tour_card import TourCard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +34,7 @@ class WorkbenchPanes(WorkbenchState):
     _shown_findings: tuple[Finding, ...] | None = None
     _shown_message: tuple[object, ...] = ()
 
-    def show_pane(self, pane: str, *, focus: bool = False) -> None:
+    def show_pane(self, pane: Pane, *, focus: bool = False) -> None:
         """Bring a pane to the front; `focus` also goes there."""
         self.pane = pane
         self.query_one("#panes", ContentSwitcher).current = pane
@@ -47,6 +49,10 @@ class WorkbenchPanes(WorkbenchState):
             if inner is not None:
                 self.call_after_refresh(inner.focus)
 
+    def did(self, what: str) -> None:
+        """Tell the tour what was done."""
+        self.query_one(TourCard).did(what)
+
     def give_room(self) -> None:
         """Where list and panes have no room side by side, the pane has the screen."""
         self.set_class(not self.has_class("-wide"), "-pane")
@@ -54,6 +60,7 @@ class WorkbenchPanes(WorkbenchState):
     def on_pane_tabs_chosen(self, event: PaneTabs.Chosen) -> None:
         """Open the pane whose name was clicked."""
         self.show_pane(event.pane)
+        self.did(f"pane-{event.pane}")
 
     def show_tabs(self) -> None:
         """The names of the panes, with what they count."""

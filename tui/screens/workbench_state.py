@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from textual.screen import Screen
 
 from compaction.policy import Policy
-from tui.settings import Settings
+from tui.settings import Pane, Settings
 from tui.state import History, Setting
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ class WorkbenchState(Screen[None]):
         super().__init__()
         self.opening = opening
         self.settings = settings
-        policy = opening.policy or settings.policy or Policy()
+        # The demo shows what it is meant to show, whatever was set last.
+        policy = opening.policy or (None if opening.demo else settings.policy) or Policy()
         self.history: History[Setting] = History(Setting(policy, opening.summary_text))
         self.session: Session | None = None
         self.counts: Counts | None = None
@@ -44,7 +45,7 @@ class WorkbenchState(Screen[None]):
         self.filters: tuple[Filter, ...] = ()
         self.rows: array[int] | None = None
         self.hits: tuple[int, ...] = ()
-        self.pane: str = settings.pane
+        self.pane: Pane = "message" if opening.demo else settings.pane
         self.presenting = False
         self.following = False
         self.export_wanted = False

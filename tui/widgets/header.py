@@ -7,6 +7,8 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
+from textual.message import Message as Event
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -33,6 +35,17 @@ class TitleLine(Tinted, Widget):
     )
     COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
     ALLOW_SELECT = False
+
+    @dataclass
+    class PolicyClicked(Event):
+        """The policy at the right end was clicked."""
+
+        line: TitleLine
+
+        @property
+        def control(self) -> TitleLine:
+            """The line it happened in."""
+            return self.line
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as Textual calls it
         super().__init__(id=id)
@@ -78,3 +91,8 @@ class TitleLine(Tinted, Widget):
             segments.append(Segment(" " * (width - used - len(right)), palette.text))
             segments.append(Segment(right, palette.accent))
         return Strip(segments).adjust_cell_length(width, palette.text).crop(0, width)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on the policy asks for another one."""
+        if self._title.right and event.x >= self.size.width - len(self._title.right) - 1:
+            self.post_message(self.PolicyClicked(self))

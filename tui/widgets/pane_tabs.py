@@ -13,10 +13,11 @@ from textual.message import Message as Event
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tui.settings import Pane
 from tui.widgets.looks import COMPONENTS, Tinted, css
 
 #: The panes in their order.
-PANES: Final[tuple[str, ...]] = ("message", "summary", "result", "findings")
+PANES: Final[tuple[Pane, ...]] = ("message", "summary", "result", "findings")
 
 
 class PaneTabs(Tinted, Widget):
@@ -36,7 +37,7 @@ class PaneTabs(Tinted, Widget):
         """A person chose a pane."""
 
         tabs: PaneTabs
-        pane: str
+        pane: Pane
 
         @property
         def control(self) -> PaneTabs:
@@ -45,12 +46,12 @@ class PaneTabs(Tinted, Widget):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as Textual calls it
         super().__init__(id=id)
-        self._open = PANES[0]
+        self._open: Pane = PANES[0]
         self._counts: Mapping[str, str] = {}
         self._urgent = False
-        self._places: list[tuple[int, int, str]] = []
+        self._places: list[tuple[int, int, Pane]] = []
 
-    def show(self, pane: str, counts: Mapping[str, str], *, urgent: bool = False) -> None:
+    def show(self, pane: Pane, counts: Mapping[str, str], *, urgent: bool = False) -> None:
         """Mark `pane` as the open one, with `counts` behind the names."""
         if (pane, counts, urgent) != (self._open, self._counts, self._urgent):
             self._open, self._counts, self._urgent = pane, dict(counts), urgent
