@@ -21,6 +21,7 @@ class _Batch:
 
     start: int
     ids: list[str] = field(default_factory=list)
+    known: set[str] = field(default_factory=set)
     in_place: int = 0
     answered_in: list[int] = field(default_factory=list)
     closed: bool = False
@@ -92,7 +93,7 @@ class _Run:
                     f"A tool call in #{index} has no id, so no result can name it.",
                     "Give the call and its result the same id.",
                 )
-        elif call_id in batch.ids:
+        elif call_id in batch.known:
             if self._rules.duplicate:
                 self._tell(
                     self._repaired(self._rules.duplicate),
@@ -111,6 +112,7 @@ class _Run:
                 "Results go with the nearest call before them; new ids remove the doubt.",
             )
         batch.ids.append(call_id)
+        batch.known.add(call_id)
         self._called[call_id] = index
         self._waiting.setdefault(call_id, []).append(_Call(index, call_id, batch))
 
