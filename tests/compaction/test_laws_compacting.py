@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compaction.validity import check
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from compaction.messages import Message, Session, Source, Text, ToolCall, ToolRe
 from compaction.planning import plan
 from compaction.policy import Head, Policy, Recent, Safety, SummaryBlock, preset, presets
 from compaction.summary import Digest, FromCallable, Placeholder, Summarizer
+from compaction.validity import check
 
 FILLER = "The north gate scanner was reset and lane four was measured again before noon. "
 
