@@ -51,6 +51,7 @@ class CountCache:
         self._held: dict[bytes, int] = {}
         self._new: dict[bytes, int] = {}
         self._stored = 0
+        self._foreign = False
         self._loaded = self.path is None
         self._lock = Lock()
 
@@ -88,7 +89,7 @@ class CountCache:
             new, self._new = self._new, {}
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                if self._stored + len(new) > self.limit:
+                if self._foreign or self._stored + len(new) > self.limit:
                     self._rewrite(self.path)
                 else:
                     _append(self.path, _block(new))
@@ -107,6 +108,8 @@ class CountCache:
             except OSError as error:
                 data = b""
                 self.problem = _sentence(self.path, "cannot be read", error)
+            # A beginning that is damaged cannot be appended to.
+            self._foreign = bool(data) and not data.startswith(_FILE)
             for entries in _blocks(data):
                 self._stored += len(entries) // _ENTRY.size
                 self._held.update(_ENTRY.iter_unpack(entries))
@@ -124,6 +127,7 @@ class CountCache:
                 Path(name).unlink()
             raise
         self._stored = len(keep)
+        self._foreign = False
 
 
 def _block(entries: dict[bytes, int]) -> bytes:

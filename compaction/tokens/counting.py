@@ -89,7 +89,7 @@ def count_steps(
     try:
         for chunk in run.chunks():
             batch.extend(chunk)
-            if monotonic() - since >= pause:
+            if batch and monotonic() - since >= pause:
                 yield start, batch
                 start += len(batch)
                 batch, since = array("q"), monotonic()
