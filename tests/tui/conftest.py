@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -23,3 +24,11 @@ def cli(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPa
         return Ran(code, out.decode("utf-8", "surrogatepass"), err.decode("utf-8"))
 
     return run_one
+
+
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the person at this machine: no settings, no cache, no wish about colours."""
+    monkeypatch.setenv("COMPACTION_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("COMPACTION_NO_CACHE", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
