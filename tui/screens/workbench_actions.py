@@ -15,6 +15,7 @@ from compaction.errors import CompactionError
 from compaction.formats.base import History as Reach
 from compaction.plaintext import one_line
 from tui.clipboard import copy
+from tui.opening import Opening
 from tui.reproducing import command_line
 from tui.screens.ask import Ask
 from tui.screens.choose import Choice, Choose
@@ -23,7 +24,7 @@ from tui.screens.help import Help
 from tui.screens.open import OpenSession
 from tui.screens.workbench_finding import WorkbenchFinding
 from tui.settings import Pane
-from tui.state import History, Setting, boundary_moved, switched, toggled_pin
+from tui.state import History, Setting, boundary_moved, switched, toggled_pin, with_pins
 from tui.widgets.filter_bar import FilterBar
 from tui.widgets.message_list import MessageList
 from tui.widgets.search_bar import SearchBar
@@ -52,8 +53,15 @@ class WorkbenchActions(WorkbenchFinding):
         """Choose another session."""
         path = await self.app.push_screen_wait(OpenSession(self.workbench.settings.recent))
         if path:
-            opening = replace(self.opening, source=path, name=path, demo=False, summary_text=None)
-            self.workbench.show_session(replace(opening, conversation=None, read_as=None))
+            self.workbench.show_session(
+                Opening(
+                    path,
+                    path,
+                    history=self.opening.history,
+                    policy=with_pins(self.history.present.policy, (), 0),
+                    summarizer=self.opening.summarizer,
+                )
+            )
 
     @work
     async def action_export(self) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
 from textual.content import Content
 from textual.widgets import Static
 
@@ -117,9 +116,7 @@ class WorkbenchFigures(WorkbenchPanes):
         elif not plan.compacts and plan.over_budget:
             self.say_status(plan.reason)
         else:
-            room = self.query_one("#keep", Slider).size.width
-            long = bool(plan.snap_note) and 0 < room < cell_len(plan.snap_note) + 1
-            self.say_status(f"keep recent: {plan.snap_note}" if long else "", calm=True)
+            self.say_status("")
 
     def say_status(self, text: str, *, calm: bool = False) -> None:
         """One line under the sliders; "" takes it away. A new text lays the screen out again."""
