@@ -24,6 +24,7 @@ from compaction.errors import SessionError
 from compaction.findings import Finding
 from compaction.formats.base import Format, History, ReadOptions
 from compaction.messages import IsCancelled, OnProgress, Session, Source
+from compaction.plaintext import one_line
 
 if TYPE_CHECKING:
     FORMATS: tuple[Format, ...]
@@ -103,7 +104,7 @@ def load(
     Raises SessionError when nothing can be used; what is only broken in part is told in
     `Session.problems`.
     """
-    from compaction.formats.recognising import recognise_in, unknown
+    from compaction.formats.recognising import called, recognise_in, unknown
 
     if history not in ("live", "full"):
         raise SessionError(f"history is 'live' or 'full', not {history!r}.")
@@ -111,7 +112,7 @@ def load(
     if format is not None:
         found: Format | None = format_named(format)
         if not opened.data.strip():
-            raise SessionError(f"{_called(opened)} is empty: there is no session in it.")
+            raise SessionError(f"{called(opened)} is empty: there is no session in it.")
     else:
         found, sample = recognise_in(_formats(), opened)
         if found is None:
@@ -124,7 +125,11 @@ def load(
         with _collector_paused():
             session = found.read(opened, options)
     except RecursionError:
-        raise SessionError(f"{_called(opened)} is nested too deep to be read.") from None
+        raise SessionError(f"{called(opened)} is nested too deep to be read.") from None
+    if conversation not in (None, "1") and not session.conversations:
+        raise SessionError(
+            f"{called(opened)} has no conversation {conversation!r}: it holds just one."
+        )
     return replace(session, problems=(*told, *session.problems)) if told else session
 
 
@@ -171,10 +176,6 @@ def from_messages(
 # ---------------------------------------------------------------------------------- opening
 
 
-def _called(source: Source) -> str:
-    return source.name if source.name not in ("", "-") else "the input"
-
-
 def _opened(source: SessionSource) -> Source:
     """The bytes behind whatever was given. Raises SessionError when they cannot be had."""
     if isinstance(source, Source):
@@ -209,21 +210,24 @@ def _as_utf8(source: Source) -> tuple[Source, tuple[Finding, ...]]:
 
 def _from_file(name: str) -> Source:
     """The bytes a file has now; what is written to it while they are read is not waited for."""
+    if not name:
+        raise SessionError("The name of the session file is empty.")
+    shown = one_line(name, 300)
     try:
         with Path(name).open("rb") as file:
             status = os.fstat(file.fileno())
             if stat.S_ISCHR(status.st_mode):
-                raise SessionError(f"{name} is a device and no file; use - for standard input.")
+                raise SessionError(f"{shown} is a device and no file; use - for standard input.")
             data = file.read(status.st_size if stat.S_ISREG(status.st_mode) else -1)
     except FileNotFoundError:
-        raise SessionError(f"{name}: there is no such file.") from None
+        raise SessionError(f"{shown}: there is no such file.") from None
     except IsADirectoryError:
         raise SessionError(
-            f"{name} is a folder; name the session file in it (`compaction` lists known places)."
+            f"{shown} is a folder; name the session file in it (`compaction` lists known places)."
         ) from None
     except PermissionError:
-        raise SessionError(f"{name} cannot be read: permission denied.") from None
+        raise SessionError(f"{shown} cannot be read: permission denied.") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise SessionError(f"{name!r} cannot be read: {reason}.") from None
+        raise SessionError(f"{shown} cannot be read: {reason}.") from None
     return Source(data, name, str(Path(name).absolute()))

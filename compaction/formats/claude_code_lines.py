@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from compaction.formats import exact
-from compaction.formats.dialects.blocks import parse_content
+from compaction.formats.dialects.blocks import parse_content, text_of
 from compaction.marker import is_own_summary
 from compaction.messages import (
     PREVIEW_CHARS,
@@ -22,6 +22,7 @@ from compaction.messages import (
     Source,
     Span,
     Text,
+    ToolCall,
     ToolResult,
     Usage,
     kind_of,
@@ -32,6 +33,9 @@ from compaction.messages import (
 
 #: What a cleared tool output reads as in the context of the tool.
 CLEARED = "[Old tool result content cleared]"
+
+#: What the framed summaries of this program hold near their start, when not at it.
+_TAG = "<conversation_summary>"
 
 #: Text that starts a user line which no person typed.
 _INJECTED = (
@@ -45,7 +49,11 @@ _INJECTED = (
     "[Request interrupted by user",
 )
 
+_NOTHING: frozenset[str] = frozenset()
 _KINDS: dict[frozenset[str], frozenset[str]] = {}
+
+#: How a text may start that is no person's: marked by the tool, or a summary of our own.
+_UNTYPED_STARTS = frozenset("<C[{S \n\t")
 
 
 class Entry:
@@ -76,14 +84,15 @@ class Entry:
     def __init__(self, role: str, record: Mapping[str, Any]) -> None:
         self.role = role
         self.id = ""
-        self.uuid = str(record.get("uuid") or "")
+        self.uuid = text_of(record.get("uuid"))
         self.parent = record.get("parentUuid")
-        self.time = str(record.get("timestamp") or "")
-        self.spans: list[Span] = []
-        self.kinds: set[str] = set()
-        self.calls: list[str] = []
-        self.results: list[str] = []
-        self.seen: set[int] | None = None
+        self.time = text_of(record.get("timestamp"))
+        # Tuples and not lists: a long session has hundreds of thousands of these.
+        self.spans: tuple[Span, ...] = ()
+        self.kinds = _NOTHING
+        self.calls: tuple[str, ...] = ()
+        self.results: tuple[str, ...] = ()
+        self.seen: tuple[int, ...] | None = None
         self.usage: Usage | None = None
         self.preview = self.thought = ""
         self.model = self.tool = self.summary = ""
@@ -99,12 +108,12 @@ class Entry:
             if not isinstance(blocks, list):
                 blocks = []
             if self.seen is not None:
-                blocks = unseen(blocks, self.seen)
+                blocks, self.seen = unseen(blocks, self.seen)
                 if not blocks and self.spans:
                     return False
             for block in blocks:
                 self._block(block)
-        self.spans.append(span)
+        self.spans += (span,)
         return True
 
     def _block(self, block: object) -> None:
@@ -121,19 +130,24 @@ class Entry:
                 return
         self._parts(parse_content([block]))
 
+    def _kind(self, kind: str) -> None:
+        if kind not in self.kinds:
+            kinds = self.kinds | {kind}
+            self.kinds = _KINDS.setdefault(kinds, kinds)
+
     def _call(self, block: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-        name = str(block.get("name") or "")
+        name = text_of(block.get("name"))
         text = _json(given)
-        self.kinds.add("tool call")
-        self.calls.append(str(block.get("id") or ""))
+        self._kind("tool call")
+        self.calls += (text_of(block.get("id")),)
         self.tool = self.tool or name
         self.chars += len(name) + len(text)
         if not self.preview:
             self.preview = _start(f"{name} {text[: PREVIEW_CHARS * 4]}")
 
     def _result(self, block: Mapping[str, Any], content: str) -> None:
-        self.kinds.add("tool result")
-        self.results.append(str(block.get("tool_use_id") or ""))
+        self._kind("tool result")
+        self.results += (text_of(block.get("tool_use_id")),)
         self.chars += len(content)
         if not self.preview:
             self.preview = _start(content)
@@ -141,7 +155,7 @@ class Entry:
     def _text(self, text: str, *, block: bool = False) -> None:
         # An empty text is nothing, an empty text block is one: an API refuses it.
         if text or block:
-            self.kinds.add("text")
+            self._kind("text")
             self.chars += len(text)
             if not self.preview:
                 self.preview = _start(text)
@@ -149,13 +163,13 @@ class Entry:
     def _parts(self, parts: Sequence[Part]) -> None:
         for part in parts:
             kind = kind_of(part)
-            self.kinds.add(kind)
+            self._kind(kind)
             self.chars += part_chars(part)
-            if kind == "tool result" and isinstance(part, ToolResult):
-                self.results.append(part.call_id)
-            elif kind == "tool call":
-                self.calls.append(getattr(part, "id", ""))
-                self.tool = self.tool or getattr(part, "name", "")
+            if isinstance(part, ToolResult):
+                self.results += (part.call_id,)
+            elif isinstance(part, ToolCall):
+                self.calls += (part.id,)
+                self.tool = self.tool or part.name
             text = _start(part_text(part))
             if kind == "thinking":
                 self.thought = self.thought or text
@@ -164,10 +178,8 @@ class Entry:
 
     def finish(self, source: Source, cleared: frozenset[str]) -> Message:
         """The message, its tool outputs replaced where the tool had cleared them."""
-        kinds = frozenset(self.kinds)
         gone = frozenset(self.results) & cleared if cleared else cleared
-        spans = tuple(self.spans)
-        body = LinesBody(source, spans, gone)
+        body = LinesBody(source, self.spans, gone)
         chars, preview = self.chars, self.preview or self.thought
         if gone:
             parts = body.parts()
@@ -175,19 +187,19 @@ class Entry:
         return Message(
             self.role,
             body,
-            preview=preview,
-            chars=chars,
-            calls=tuple(self.calls),
-            results=tuple(self.results),
-            kinds=_KINDS.setdefault(kinds, kinds),
-            tool=self.tool,
+            preview,
+            chars,
+            self.calls,
+            self.results,
+            self.kinds,
+            self.tool,
             id=self.id or self.uuid,
             time=self.time,
             model=self.model,
             usage=self.usage,
             summary=self.summary,
             injected=self.injected,
-            spans=spans,
+            spans=self.spans,
         )
 
 
@@ -202,8 +214,8 @@ def _json(value: object) -> str:
         return exact.dumps(value)
 
 
-def unseen(blocks: list[Any], seen: set[int]) -> list[Any]:
-    """The blocks that no earlier line of the response had; `seen` then knows them all.
+def unseen(blocks: list[Any], seen: tuple[int, ...]) -> tuple[list[Any], tuple[int, ...]]:
+    """The blocks that no earlier line of the response had, and the marks of all seen so far.
 
     A response copied into the file again, or written once more by a resumed session, repeats
     its blocks under other line ids. Blocks of one line are never repeats of each other.
@@ -211,8 +223,7 @@ def unseen(blocks: list[Any], seen: set[int]) -> list[Any]:
     marks = [_mark(block) for block in blocks]
     if seen:
         blocks = [block for block, mark in zip(blocks, marks, strict=True) if mark not in seen]
-    seen.update(marks)
-    return blocks
+    return blocks, (*seen, *marks)
 
 
 def _mark(block: object) -> int:
@@ -242,12 +253,12 @@ class LinesBody:
     def parts(self) -> tuple[Part, ...]:
         """The blocks of all lines, in line order."""
         out: list[Part] = []
-        seen: set[int] = set()
+        seen: tuple[int, ...] = ()
         for span in self._spans:
             record = _parsed(self._source.raw(span))
             content = content_of(record) if isinstance(record, dict) else None
             if len(self._spans) > 1 and isinstance(content, list):
-                content = unseen(content, seen)
+                content, seen = unseen(content, seen)
             out += parse_content(content)
         if self._cleared:
             out = [_emptied(part, self._cleared) for part in out]
@@ -298,9 +309,13 @@ def user_entry(record: Mapping[str, Any], span: Span) -> Entry | None:
         return entry
     if record.get("isCompactSummary") is True:
         entry.summary = "claude-code"
-    if is_own_summary(_first_text(content)):
-        entry.summary = "compaction"
-    entry.injected = record.get("isMeta") is True or entry.preview.startswith(_INJECTED)
+    if record.get("isMeta") is True:
+        entry.injected = True
+    text = _first_text(content)
+    if text[:1] in _UNTYPED_STARTS or _TAG in text[:400]:
+        if is_own_summary(text):
+            entry.summary = "compaction"
+        entry.injected = entry.injected or entry.preview.startswith(_INJECTED)
     entry.typed = not (entry.injected or entry.summary)
     return entry
 
@@ -333,7 +348,7 @@ def assistant_entry(record: Mapping[str, Any], held: Mapping[str, Any], span: Sp
     known = held.get("id")
     if isinstance(known, str) and known:
         entry.id = known
-        entry.seen = set()
+        entry.seen = ()
     extend(entry, held, span)
     return entry
 
@@ -342,7 +357,7 @@ def extend(entry: Entry, held: Mapping[str, Any], span: Span) -> bool:
     """Add a line to its response; False when all it holds was there already."""
     fresh = entry.add(held.get("content"), span)
     if not entry.model:
-        entry.model = str(held.get("model") or "")
+        entry.model = text_of(held.get("model"))
     told = held.get("usage")
     if isinstance(told, dict):
         usage = _usage(told)

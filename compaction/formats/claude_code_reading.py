@@ -23,7 +23,8 @@ from compaction.formats.claude_code_lines import (
     user_entry,
 )
 from compaction.formats.jsonl import Faults, records
-from compaction.messages import RecordedCompaction, Session, Source, Span
+from compaction.formats.recognising import called
+from compaction.messages import Message, RecordedCompaction, Session, Source, Span
 
 _BEFORE = "before the last compaction"
 _TWICE = "written twice"
@@ -60,8 +61,8 @@ class _Reading:
     #: Where each line of the file starts, by its id.
     starts: dict[str, int] = field(default_factory=dict)
     unmet: set[str] = field(default_factory=set)
-    #: By the line it answers, the newest typed line and its place among the entries.
-    typed: dict[str, tuple[Entry, int]] = field(default_factory=dict)
+    #: By the line it answers, the place of the newest typed line among the entries.
+    typed: dict[str, int] = field(default_factory=dict)
     #: Carried over the last boundary, to stand behind the summary that is still to come.
     carried: list[Entry] = field(default_factory=list)
     clearings: list[tuple[Span, frozenset[str]]] = field(default_factory=list)
@@ -165,7 +166,7 @@ class _Reading:
                 self._twice()
                 return
             if self._place(entry, value):
-                self.typed[parent] = (entry, len(self.entries) - 1)
+                self.typed[parent] = len(self.entries) - 1
             return
         if entry.summary and value.get("isCompactSummary") is True:
             self._summary(entry, value)
@@ -212,10 +213,10 @@ class _Reading:
 
     def _repeats(self, entry: Entry, parent: str) -> bool:
         """Whether a typed line repeats its sibling; an earlier attempt at it is abandoned."""
-        sibling, at = self.typed.get(parent, (None, 0))
-        if sibling is None:
+        at = self.typed.get(parent)
+        if at is None:
             return False
-        if sibling.time == entry.time:
+        if self.entries[at].time == entry.time:
             return True
         if not self.full:
             gone = self.entries[at:]
@@ -223,7 +224,7 @@ class _Reading:
             for each in gone:
                 self.responses.pop(each.id, None)
             del self.entries[at:]
-            self.typed = {key: held for key, held in self.typed.items() if held[1] < at}
+            self.typed = {key: place for key, place in self.typed.items() if place < at}
         return False
 
     def _bookkeeping(self, kind: str, value: Mapping[str, Any], span: Span) -> None:
@@ -311,21 +312,28 @@ class _Reading:
     def finish(self) -> Session:
         """The session. Raises SessionError when no line of it is of a transcript."""
         entries = self.entries + self.carried
-        name = self.source.name if self.source.name not in ("", "-") else "The input"
         if not entries and not self.ours:
+            name = called(self.source)
             raise SessionError(f"{name} holds no line of a {TITLE} transcript.")
         if not entries:
             self.faults.tell(
                 "warning", "no-messages", "The transcript holds no message, only bookkeeping."
             )
         self._tell()
-        live = frozenset[str]() if self.full else self._cleared()
-        messages = tuple(entry.finish(self.source, live) for entry in _ordered(entries))
+        cleared = frozenset[str]() if self.full else self._cleared()
+        title = self.title or self._summarized_as()
+        # What only reading needs goes before the messages come, so that they never add up.
+        self.entries, self.responses, self.typed, self.starts = [], {}, {}, {}
+        entries = _ordered(entries)
+        entries.reverse()
+        messages: list[Message] = []
+        while entries:
+            messages.append(entries.pop().finish(self.source, cleared))
         return Session(
             self.source,
             NAME,
-            messages,
-            title=self.title or self._summarized_as(),
+            tuple(messages),
+            title=title,
             model=self.model,
             history=self.options.history,
             problems=self.faults.findings,
@@ -372,6 +380,8 @@ def _ordered(entries: Sequence[Entry]) -> list[Entry]:
     for place, entry in enumerate(entries):
         for call in entry.calls:
             owners.setdefault(call, []).append(place)
+    if not owners:
+        return list(entries)
     behind: dict[int, list[Entry]] = {}
     moved: set[int] = set()
     for place, entry in enumerate(entries):

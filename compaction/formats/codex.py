@@ -18,9 +18,10 @@ from compaction.errors import SessionError
 from compaction.formats import exact
 from compaction.formats.base import Dialect, ReadOptions, Sample, Written
 from compaction.formats.dialects import responses_like
-from compaction.formats.dialects.blocks import text_of
+from compaction.formats.dialects.blocks import opaque, text_of
 from compaction.formats.jsonl import Faults, Record, records
 from compaction.formats.jsonspans import Bytes, scan
+from compaction.formats.recognising import called
 from compaction.formats.sketching import sketch
 from compaction.marker import is_own_summary
 from compaction.messages import (
@@ -120,10 +121,18 @@ def _is_flat(lines: Sequence[object]) -> bool:
     if "type" in first or not {"id", "timestamp"} <= first.keys():
         return False
     return any(
-        isinstance(line, dict)
-        and (line.get("record_type") == "state" or "type" in line)
-        and "payload" not in line
+        isinstance(line, dict) and (line.get("record_type") == "state" or _is_item(line))
         for line in lines[1:]
+    )
+
+
+def _is_item(line: Mapping[str, Any]) -> bool:
+    """Whether a line is an item by itself, as flat rollouts hold them."""
+    kind = line.get("type", "message")
+    if kind == "message":
+        return isinstance(line.get("role"), str)
+    return isinstance(kind, str) and (
+        kind == "reasoning" or kind.endswith(("_call", "_output", "_result"))
     )
 
 
@@ -170,7 +179,9 @@ class ItemBody:
 
 
 def _parts(item: Mapping[str, Any]) -> tuple[Part, ...]:
-    return responses_like.parse_item(item)
+    parts = responses_like.parse_item(item)
+    # A message that keeps its text elsewhere is shown as it is rather than as nothing.
+    return parts if parts or "content" in item else (opaque(item),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +260,7 @@ class _Reading:
             if self.meta is None:
                 self.meta, self.flat = span, True
                 self._instructions(value, span, ())
-        elif responses_like.is_item(value):
+        elif "payload" not in value and _is_item(value):
             self.flat = True
             self._add(value, value, span, ())
         else:
@@ -483,8 +494,10 @@ class _Reading:
         if self.system is not None:
             items = [self.system, *items]
         if not items and self.meta is None:
-            raise SessionError(
-                f"{self.source.name or 'The input'} holds no item of a Codex session."
+            raise SessionError(f"{called(self.source)} holds no item of a Codex session.")
+        if not items:
+            self.faults.tell(
+                "warning", "no-messages", "The session holds no message, only events of the client."
             )
         if self.forks:
             self.faults.tell(

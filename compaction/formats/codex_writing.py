@@ -19,6 +19,8 @@ from compaction.formats.dialects import responses_like
 from compaction.formats.dialects.ids import Ids
 from compaction.formats.dialects.notes import Notes
 from compaction.formats.jsonl import Faults, records
+from compaction.formats.jsonspans import scan
+from compaction.formats.mending import Mended
 from compaction.messages import Message, Session, Source
 
 _NAMESPACE = uuid.UUID("0f7a6c52-94f0-5d0c-8f2b-6d8e0c2f4a10")
@@ -31,13 +33,16 @@ _KEPT = frozenset({"event_msg", "turn_context"})
 def write(messages: Sequence[Message], session: Session) -> Written:
     """`messages` as a rollout; the very file when nothing of it was changed."""
     document = session.document
+    mended = Mended()
     native = isinstance(document, Rollout) and session.format == Codex.name
     if native and is_same(messages, session.messages):
-        return Written((session.source.data,))
+        return mended.file(session.source)
     notes = Notes(Codex.title)
-    if isinstance(document, Rollout) and native and document.meta and not document.flat:
-        return Written(tuple(_own(messages, session, document, notes)), notes.findings())
-    return Written(tuple(_foreign(messages, session, notes)), notes.findings())
+    if isinstance(document, Rollout) and native and not document.flat:
+        chunks = tuple(_own(messages, session, document, notes, mended))
+    else:
+        chunks = tuple(_foreign(messages, session, notes))
+    return Written(chunks, (*notes.findings(), *mended.findings()))
 
 
 def _line(record: Mapping[str, Any]) -> bytes:
@@ -58,14 +63,23 @@ def _time(messages: Sequence[Message]) -> str:
 
 
 def _own(
-    messages: Sequence[Message], session: Session, document: Rollout, notes: Notes
+    messages: Sequence[Message],
+    session: Session,
+    document: Rollout,
+    notes: Notes,
+    mended: Mended,
 ) -> Iterator[bytes]:
     """The lines of a rollout made from those of another."""
     source = session.source
     meta = document.meta
-    assert meta is not None
-    yield source.raw(meta).rstrip(b"\r\n") + b"\n"
+    if meta is not None:
+        yield mended.line(source, meta)
+    else:
+        # A piece of a rollout has no first line; without one the tool does not resume it.
+        yield _line(_meta(session, len(messages), _time(messages)))
     body = [m for m in messages if not (_stands_in(m, source) and meta in m.spans)]
+    if session.messages[:1] and len(body) == len(messages) and _is_prompt(session.messages[0]):
+        notes.at(0).tell("kept-system", "the system prompt")
     tail = _tail(body, session)
     replaced = body[: len(body) - len(tail)]
     if replaced or not tail:
@@ -86,7 +100,7 @@ def _own(
         if span.start in kept or (
             value.get("type") in _KEPT and not document.rolled_back and not _is_rollback(value)
         ):
-            yield source.raw(span).rstrip(b"\r\n") + b"\n"
+            yield mended.line(source, span)
 
 
 def _is_rollback(value: Mapping[str, Any]) -> bool:
@@ -112,21 +126,30 @@ def _element(message: Message, index: int, session: Session, notes: Notes) -> li
         if message.pointer.startswith("/payload/replacement_history/"):
             return [session.source.raw(message.spans[0])]
         if body.is_line:
-            record = message.record
-            if isinstance(record, dict):
-                return [exact.dump_bytes(record["payload"])]
+            return [_payload(session.source.raw(message.spans[0]))]
     notes.at(index)
     rendered = responses_like.render_items(message, Ids(verbatim=True), notes)
     return [exact.dump_bytes(item) for item in rendered]
 
 
-def _foreign(messages: Sequence[Message], session: Session, notes: Notes) -> Iterator[bytes]:
-    """A rollout of messages that come from another format."""
-    instructions, items = responses_like.render(messages, notes, session.format)
-    time = _time(messages)
-    made = str(uuid.uuid5(_NAMESPACE, f"{session.format}\0{session.source.size}\0{len(items)}"))
-    meta: dict[str, Any] = {
-        "id": made,
+def _payload(raw: bytes) -> bytes:
+    """The item of a line, with its own bytes."""
+    text = exact.decode_bytes(raw)
+    member = scan(text).member("payload")
+    assert member is not None
+    item = text[member.node.start : member.node.end].encode()
+    return item if exact.is_valid(item) else exact.dump_bytes(member.node.value)
+
+
+def _is_prompt(message: Message) -> bool:
+    return message.role == "system" and "instructions" in message.pointer
+
+
+def _meta(session: Session, number: int, time: str) -> dict[str, Any]:
+    """A first line for a session that has none of its own."""
+    made = uuid.uuid5(_NAMESPACE, f"{session.format}\0{session.source.size}\0{number}")
+    payload = {
+        "id": str(made),
         "timestamp": time,
         "cwd": "/",
         "originator": "compaction-workbench",
@@ -134,9 +157,17 @@ def _foreign(messages: Sequence[Message], session: Session, notes: Notes) -> Ite
         "source": "cli",
         "model_provider": "openai",
     }
+    return {"timestamp": time, "type": "session_meta", "payload": payload}
+
+
+def _foreign(messages: Sequence[Message], session: Session, notes: Notes) -> Iterator[bytes]:
+    """A rollout of messages that come from another format."""
+    instructions, items = responses_like.render(messages, notes, session.format)
+    time = _time(messages)
+    meta = _meta(session, len(items), time)
     if instructions is not None:
-        meta["base_instructions"] = {"text": instructions}
-    yield _line({"timestamp": time, "type": "session_meta", "payload": meta})
+        meta["payload"]["base_instructions"] = {"text": instructions}
+    yield _line(meta)
     for item in items:
         item = item if "type" in item else {"type": "message", **item}
         yield _line({"timestamp": time, "type": "response_item", "payload": item})

@@ -11,8 +11,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -38,16 +39,14 @@ _RECORD_KEYS = frozenset({"type", "role", "message", "payload", "record_type"})
 
 #: Where a record may start: an object with a first member.
 _START = re.compile(r'\{\s*"')
+_OPENING = re.compile(r'\{\s*"[^"\\]{1,64}"\s*:')
 
 _BOM = b"\xef\xbb\xbf"
 _BLANK = " \t\r\n"
 
 
-class Record(NamedTuple):
-    """One JSON object and the bytes it stands in."""
-
-    value: dict[str, Any]
-    span: Span
+#: One JSON object and the bytes it stands in.
+Record = tuple[dict[str, Any], Span]
 
 
 class Faults:
@@ -97,7 +96,7 @@ def records(source: Source, options: ReadOptions, faults: Faults) -> Iterator[Re
             yield from _Closer(source, faults, number, start, end).records()
         else:
             if type(value) is dict:
-                yield Record(value, Span(start, end, number))
+                yield value, Span(start, end, number)
             else:
                 _tell_other(faults, value, number)
         if not number % _STRIDE or end - start > _LONG:
@@ -180,7 +179,7 @@ class _Closer:
                 length = self._bytes(position, stop)
                 span = Span(self._start + byte, self._start + byte + length, number)
                 at, byte = stop, byte + length
-                yield Record(self._cleaned(value, self._constants > constants), span)
+                yield self._cleaned(value, self._constants > constants), span
             else:
                 _tell_other(self._faults, value, number)
             position = self._skip(stop)
@@ -216,8 +215,7 @@ class _Closer:
         return {key: _clean(one) for key, one in value.items()}
 
     def _tell_torn(self, why: ValueError, *, whole: bool) -> None:
-        reason = why.msg.lower() if isinstance(why, json.JSONDecodeError) else "not readable"
-        number = self._number
+        reason, number = self._reason(why), self._number
         if self._last and whole:
             self._tell(
                 "warning",
@@ -229,10 +227,22 @@ class _Closer:
             what = "is no JSON" if whole else "holds the rest of a torn record"
             self._tell("error", "broken-line", f"Line {number:,} {what} ({reason}); skipped.")
 
+    def _reason(self, why: ValueError) -> str:
+        # Python refuses to convert numbers of thousands of digits, with an error of its own.
+        if not isinstance(why, json.JSONDecodeError):
+            return "a number in it is too long"
+        if why.msg.startswith("Unterminated") or not self._text[why.pos :].strip():
+            return "it ends in the middle of a value"
+        return f"{why.msg[:1].lower()}{why.msg[1:]} at character {why.pos + 1:,}"
+
     def _resume(self, position: int) -> int | None:
         """Where a whole record starts that goes on to the end of the line or to another one."""
         text, effort = self._text, 0
-        for match in _START.finditer(text, position + 1):
+        # A torn record and the whole one behind it mostly start alike; else any object may do.
+        opening = _OPENING.match(text, position)
+        alike = re.compile(re.escape(opening[0])) if opening else _START
+        starts = chain(alike.finditer(text, position + 1), _START.finditer(text, position + 1))
+        for match in starts:
             at = match.start()
             try:
                 value, stop = self._decoder.raw_decode(text, at)
@@ -240,7 +250,8 @@ class _Closer:
                 continue
             except ValueError as error:
                 reached = error.pos if isinstance(error, json.JSONDecodeError) else at
-                effort += reached - at + 256
+                # The decoder counts the line breaks before a fault to say where it is.
+                effort += reached - at + reached // 64 + 256
             else:
                 effort += stop - at
                 rest = self._skip(stop)

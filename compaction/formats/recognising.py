@@ -12,6 +12,7 @@ import orjson
 from compaction.errors import SessionError
 from compaction.formats.base import Format, Sample
 from compaction.messages import Source
+from compaction.plaintext import one_line
 
 #: Bytes of a file with one record a line that are looked at.
 HEAD = 256 * 1024
@@ -25,15 +26,15 @@ _MESSAGE_KEYS = frozenset({"messages", "input", "output", "choices", "request", 
 _DECODER = json.JSONDecoder(strict=False)
 
 #: Files that are something else, by their first bytes.
-_OTHER_FILES: tuple[tuple[bytes, str], ...] = (
-    (b"SQLite format 3\0", "an SQLite database"),
-    (b"PK\x03\x04", "a ZIP archive; unpack it and open the session inside"),
-    (b"\x28\xb5\x2f\xfd", "a zstd file; unpack it with `zstd -d`"),
-    (b"\x1f\x8b", "a gzip file; unpack it with `gunzip`"),
-    (b"%PDF", "a PDF"),
-    (b"\x89PNG", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"\x7fELF", "a program"),
+_OTHER_FILES: tuple[tuple[bytes, str, str], ...] = (
+    (b"SQLite format 3\0", "an SQLite database", "export the session from its tool first"),
+    (b"PK\x03\x04", "a ZIP archive", "unpack it and open the session inside"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd", "unpack it with `zstd -d`"),
+    (b"\x1f\x8b", "compressed with gzip", "unpack it with `gunzip`"),
+    (b"%PDF", "a PDF document", "open a session file instead"),
+    (b"\x89PNG", "a PNG image", "open a session file instead"),
+    (b"\xff\xd8\xff", "a JPEG image", "open a session file instead"),
+    (b"\x7fELF", "a program", "open a session file instead"),
 )
 
 
@@ -78,16 +79,24 @@ def sample_of(source: Source) -> Sample:
         data = data[3:]
     head = data[:HEAD]
     if not head.strip():
-        raise SessionError(f"{_name(source)} is empty: there is no session in it.")
-    for magic, what in _OTHER_FILES:
+        raise SessionError(f"{called(source)} is empty: there is no session in it.")
+    for magic, what, remedy in _OTHER_FILES:
         if head.startswith(magic):
-            raise SessionError(f"{_name(source)} is {what}, which cannot be read as a session.")
+            raise SessionError(f"{called(source)} is {what} and no session; {remedy}.")
     if b"\0" in head[:8192]:
-        raise SessionError(f"{_name(source)} is a binary file: there is no session in it.")
-    lines = () if head.lstrip()[:1] == b"[" else _lines(data)
+        raise SessionError(f"{called(source)} is a binary file: there is no session in it.")
+    listed = head.lstrip()[:1] == b"["
+    lines = () if listed else _lines(data)
     if len(lines) > 1:
         return Sample(head, lines=lines)
-    whole = _whole(data)
+    try:
+        whole = _whole(data)
+    except RecursionError:
+        if not lines:
+            raise SessionError(f"{called(source)} is nested too deep to be read.") from None
+        whole = None
+    if whole is None and listed:
+        lines = _lines(data)
     if whole is not None:
         # A file of records may have just one line.
         return Sample(head, whole, (whole,) if isinstance(whole, dict) else ())
@@ -110,7 +119,7 @@ def recognise_in(formats: Sequence[Format], source: Source) -> tuple[Format | No
 
 def unknown(source: Source, sample: Sample) -> SessionError:
     """The error for a file of no format that can be read, saying what it looks like."""
-    name = _name(source)
+    name = called(source)
     values = (sample.whole, *sample.lines)
     for known in _KNOWN:
         if any(_has(value, known.keys) for value in values):
@@ -134,8 +143,9 @@ def _has(value: object, keys: frozenset[str]) -> bool:
     return isinstance(value, dict) and keys <= value.keys()
 
 
-def _name(source: Source) -> str:
-    return source.name if source.name not in ("", "-") else "the input"
+def called(source: Source) -> str:
+    """The file as an error names it, on one line and not longer than a path may be."""
+    return one_line(source.name, 300) if source.name not in ("", "-") else "the input"
 
 
 def _lines(data: bytes) -> tuple[object, ...]:
@@ -185,7 +195,7 @@ def _whole(data: bytes) -> object:
         pass
     try:
         return _DECODER.decode(data.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
 
 

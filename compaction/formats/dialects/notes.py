@@ -34,6 +34,7 @@ _OUTCOMES: dict[str, tuple[Level, str, str]] = {
     "free-call": ("info", "is written as a function call", ""),
     "empty-message": ("info", "is left out, since nothing of it can be held", ""),
     "system": ("warning", "is left out: the tool adds its own when it resumes", ""),
+    "kept-system": ("info", "stays in the file: the tool keeps it there and sends it", ""),
     "tools": ("warning", "are left out", "add the tool definitions by hand"),
 }
 
