@@ -19,7 +19,7 @@ from typing import Any
 from compaction.errors import PolicyError
 from compaction.formats import load
 from compaction.messages import Inline, Message, Session, Source, Text
-from compaction.tokens import CountCache, count_steps, counter, estimate
+from compaction.tokens import CountCache, count_steps, counter, counters, estimate
 from compaction.tokens.costs import message_cost
 from compaction.tokens.counters import CHAT_FRAMING
 from compaction.tokens.ranks import o200k_base
@@ -97,6 +97,7 @@ def seconds(work: Callable[[], object], rounds: int = 3) -> float:
 
 def run(session: Session, tokenizer: str, cache: CountCache) -> int:
     """Counts a session, nothing known but what `cache` has."""
+    counters._counters.clear()
     return sum(sum(batch) for _, batch in count_steps(session, tokenizer, cache=cache))
 
 
