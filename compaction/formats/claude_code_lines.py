@@ -270,14 +270,37 @@ class LinesBody:
         return found[0] if len(found) == 1 else found
 
 
+_MINUS_ZERO = re.compile(rb"[\s:,\[]-0")
+
+
 def _parsed(raw: bytes) -> object:
-    # Only arguments of calls are written out again as JSON; all else is text either way.
-    if b'"tool_use"' not in raw:
-        try:
-            return orjson.loads(raw)
-        except orjson.JSONDecodeError:
-            pass
-    return exact.loads(raw)
+    # orjson is several times faster. Only arguments of calls are written out again as JSON, so
+    # only there would a number that it spells otherwise show; all else is text either way.
+    try:
+        record = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return exact.loads(raw)
+    if b'"tool_use"' in raw and _respelled(record, raw):
+        return exact.loads(raw)
+    return record
+
+
+def _respelled(record: object, raw: bytes) -> bool:
+    """Whether `input` of a call may hold a number that orjson would write differently."""
+    content = content_of(record) if isinstance(record, dict) else None
+    blocks = content if isinstance(content, list) else ()
+    left: list[object] = [block.get("input") for block in blocks if isinstance(block, dict)]
+    while left:
+        value = left.pop()
+        if isinstance(value, float):
+            return True
+        if type(value) is int and value == 0 and _MINUS_ZERO.search(raw):
+            return True
+        if isinstance(value, dict):
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+    return False
 
 
 def _emptied(part: Part, cleared: frozenset[str]) -> Part:

@@ -27,7 +27,7 @@ from compaction.formats.mending import Mended
 from compaction.messages import Message, Session, Source, Span
 
 #: Envelope members that a new line takes from its neighbour, in the order the tool writes them.
-_ENVELOPE = ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "slug")
+_ENVELOPE = ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId")
 
 _NAMESPACE = uuid.UUID("5b6f1f5e-3a41-5d0e-9d6a-6f2d0a4c7b11")
 
@@ -103,9 +103,8 @@ class _Writing:
         for message in (*messages, *self._session.messages):
             if _stands_in(message, self._source):
                 record = exact.loads(self._source.raw(message.spans[0]))
-                found = {key: record[key] for key in _ENVELOPE if key in record}
-                found["isSidechain"] = False
-                return found
+                # In the file of a sub-agent every line is of a side conversation, new ones too.
+                return {"isSidechain": False} | {k: record[k] for k in _ENVELOPE if k in record}
         return {"isSidechain": False, "sessionId": self._document.session_id}
 
     def _boundary(self, envelope: Mapping[str, Any], messages: Sequence[Message]) -> bytes:

@@ -78,6 +78,7 @@ class Faults:
 def records(source: Source, options: ReadOptions, faults: Faults) -> Iterator[Record]:
     """The objects of `source` in the order of the file. Never raises for what it holds.
 
+    Integers past 64 bits are floats here; who needs them exactly reads the span again.
     Stops where `options.cancelled` says so, which is told as a fault.
     """
     data = source.data
