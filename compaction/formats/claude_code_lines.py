@@ -7,6 +7,7 @@ claude-code-log's developer documents, and counts over real transcripts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -51,6 +52,9 @@ _INJECTED = (
 
 _NOTHING: frozenset[str] = frozenset()
 _KINDS: dict[frozenset[str], frozenset[str]] = {}
+
+#: Where JSON may say -0, which is read as 0.
+_MINUS_ZERO = re.compile(rb"[\s:,\[]-0")
 
 #: How a text may start that is no person's: marked by the tool, or a summary of our own.
 _UNTYPED_STARTS = frozenset("<C[{S \n\t")
@@ -268,9 +272,6 @@ class LinesBody:
         """The record, or the list of records when there are several."""
         found = [exact.loads(self._source.raw(span)) for span in self._spans]
         return found[0] if len(found) == 1 else found
-
-
-_MINUS_ZERO = re.compile(rb"[\s:,\[]-0")
 
 
 def _parsed(raw: bytes) -> object:

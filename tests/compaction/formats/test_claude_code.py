@@ -98,8 +98,10 @@ def test_the_record_is_exact() -> None:
     made.user("go")
     made.says("msg_1", call("Run", "t", big=12345678901234567890123))
     data = made.data().replace(b'"big":1', b'"n":1.10,"big":1')
-    (_, response) = load(data).messages
+    response = load(data).messages[1]
     assert response.parts == (ToolCall("t", "Run", '{"n":1.10,"big":12345678901234567890123}'),)
+    zero = load(made.data().replace(b"12345678901234567890123", b"-0")).messages[1]
+    assert zero.parts == (ToolCall("t", "Run", '{"big":-0}'),)
 
 
 def test_records_that_are_not_sent_are_counted_by_reason() -> None:
@@ -379,8 +381,9 @@ def test_a_replaced_beginning_is_a_boundary_and_a_summary_that_the_tool_resumes(
 
 def test_kept_lines_keep_every_byte_but_the_parent() -> None:
     made = coding()
-    odd = b'{"parentUuid" : "line-5",\t"uuid":"odd", "type":"user", "n":1.10,"big":1234567890123456789'
-    odd += '01,"message":{"content":"é ✓ \\u00e9 \\ud83d"}, "sessionId":"s"}'.encode()
+    odd = b'{"parentUuid" : "line-5",\t"uuid":"odd", "type":"user", "n":1.10,"sessionId":"s",'
+    odd += b'"big":123456789012345678901,"message":{"content":"'
+    odd += 'é ✓ \\u00e9 \\ud83d"}}'.encode()
     session = load(made.data() + odd + b"\n")
     chunks = CLAUDE_CODE.write([SUMMARY, session.messages[-1]], session).chunks
     last = b"".join(chunks).splitlines()[-1]
