@@ -5,7 +5,6 @@ Nothing here touches a widget. Each function posts frozen events; the screen own
 
 from __future__ import annotations
 
-import gc
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from textual.message import Message as Event
 
 from compaction.errors import CompactionError
 from compaction.messages import IsCancelled, Progress, Session
+from tui.collecting import lasting
 
 if TYPE_CHECKING:
     from compaction.compacting import Compacted
@@ -136,9 +136,8 @@ def load(opening: Opening, ticket: int, post: Post, stopped: IsCancelled) -> Non
     except MemoryError:
         post(LoadFailed(ticket, f"{opening.name}: there is not enough memory to read it."))
         return
-    loaded = Loaded(ticket, session, estimate(session), find_groups(session.messages))
-    # Here and not where it is shown: this takes a while and must hold no key up.
-    gc.collect()
+    with lasting():
+        loaded = Loaded(ticket, session, estimate(session), find_groups(session.messages))
     post(loaded)
 
 
@@ -190,19 +189,21 @@ def summarize(
     from compaction.compacting import compact, compact_with_text
     from compaction.evidence import survival
 
+    found = None
     try:
-        if text is not None and plan.compacts:
-            result = compact_with_text(plan, text)
-        else:
-            result = compact(plan, summarizer, cancelled=stopped)
+        # The account of a result has a value for every message.
+        with lasting():
+            if text is not None and plan.compacts:
+                result = compact_with_text(plan, text)
+            else:
+                result = compact(plan, summarizer, cancelled=stopped)
+            if result.summary is not None and not stopped():
+                replaced = [plan.session.messages[index] for index in result.plan.summarized]
+                found = survival(replaced, result.summary.content, list(result.plan.summarized))
     except CompactionError as error:
         if not stopped():
             post(Summarized(ticket, plan, None, reason=str(error)))
         return
-    found = None
-    if result.summary is not None and not stopped():
-        replaced = [plan.session.messages[index] for index in result.plan.summarized]
-        found = survival(replaced, result.summary.content, list(result.plan.summarized))
     if not stopped():
         post(Summarized(ticket, plan, result, found))
 
