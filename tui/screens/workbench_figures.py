@@ -11,7 +11,7 @@ from textual.widgets import Static
 from compaction.plaintext import one_line
 from compaction.policy import Policy
 from tui.screens.workbench_panes import WorkbenchPanes
-from tui.widgets.header import Title, TitleLine
+from tui.widgets.header import Fact, Title, TitleLine
 from tui.widgets.looks import counted, grouped
 from tui.widgets.slider import Mark, Slider
 
@@ -82,29 +82,26 @@ class WorkbenchFigures(WorkbenchPanes):
     def show_title(self) -> None:
         """Which session this is; what matters most stays where there is little room."""
         policy = self.history.present.policy
-        facts: list[str] = []
+        facts: list[Fact] = []
         session, counts = self.session, self.counts
         if session is not None and counts is not None:
             from compaction.formats import format_named
 
             sign = "" if counts.exact and not counts.model else "~"
-            title, model = format_named(session.format).title, session.model
-            sizes = [
-                counted(len(session.messages), "message"),
-                f"{sign}{grouped(counts.total)} tokens",
+            shown = f"{grouped(len(self.rows))} shown" if self.rows is not None else ""
+            facts = [
+                Fact(format_named(session.format).title, 4),
+                Fact(session.model, 5),
+                Fact(counted(len(session.messages), "message"), 3),
+                Fact(f"{sign}{grouped(counts.total)} tokens"),
+                Fact("full history" if session.history == "full" else "", 1),
+                Fact("following" if self.following else "", 1),
+                Fact(shown, 2),
+                Fact(counts.label, 6),
             ]
-            states = [
-                "full history" if session.history == "full" else "",
-                "following" if self.following else "",
-                f"{grouped(len(self.rows))} shown" if self.rows is not None else "",
-            ]
-            if self.has_class("-wide"):
-                facts = [title, model, *sizes, *states, counts.label]
-            else:
-                facts = [sizes[1], *states, sizes[0], title, model]
         name = PurePath(self.opening.name).name or "no session"
         self.query_one(TitleLine).show(
-            Title(name, tuple(fact for fact in facts if fact), f"policy: {policy.name} ▾")
+            Title(name, tuple(facts), f"policy: {policy.name} ▾")
         )
 
     def show_verdict(self, plan: Plan) -> None:

@@ -97,7 +97,7 @@ class WorkbenchFinding(WorkbenchLive):
         self.query_one(SearchBar).say_count(None, 0, searching=True)
         self._search(needle, self._search_ticket)
 
-    @work(thread=True, exclusive=True, group="search", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="search", exit_on_error=False, description="search")
     def _search(self, needle: str, ticket: int) -> None:
         worker = get_current_worker()
         if self.session is not None:
@@ -156,7 +156,7 @@ class WorkbenchFinding(WorkbenchLive):
         self._filter_ticket += 1
         self._filter(filters, self._filter_ticket, tried=tried)
 
-    @work(thread=True, exclusive=True, group="filter", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="filter", exit_on_error=False, description="filter")
     def _filter(self, filters: tuple[Filter, ...], ticket: int, *, tried: bool) -> None:
         worker = get_current_worker()
         session, plan = self.session, self.plan

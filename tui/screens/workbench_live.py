@@ -1,5 +1,8 @@
 """What happens by itself: reading, counting, planning and summarizing, each newest wins.
 
+Workers are given a description: without one Textual describes them by the repr of what they are
+called with, which is a whole session.
+
 Data flows one way. Another `Setting` makes another plan; the widgets are given the plan. What
 takes time is done by `tui.loading` in threads, which post events.
 """
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
 #: Seconds after the last change until the summary is made again.
 DEBOUNCE = 0.15
 
+#: Middle collections between two full ones, which stop every thread for as long as they last.
+_FULL_COLLECTIONS = 1_000
+
 #: Seconds after which two changes of a slider are two gestures.
 GESTURE = 0.8
 
@@ -65,7 +71,7 @@ class WorkbenchLive(WorkbenchFigures):
             self.say_status(f"reading {self.opening.name} …", calm=True)
         self._load(self._load_ticket)
 
-    @work(thread=True, exclusive=True, group="load", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="load", exit_on_error=False, description="load")
     def _load(self, ticket: int) -> None:
         worker = get_current_worker()
 
@@ -97,6 +103,7 @@ class WorkbenchLive(WorkbenchFigures):
         self.counts = event.counts
         # What was loaded stays; the collector need not look at it again and again.
         gc.freeze()
+        gc.set_threshold(*gc.get_threshold()[:2], _FULL_COLLECTIONS)
         if isinstance(self.opening.source, str):
             self.workbench.remember_file(self.opening.source)
         self.say_status("")
@@ -121,7 +128,7 @@ class WorkbenchLive(WorkbenchFigures):
 
     # ----------------------------------------------------------------------------- counting
 
-    @work(thread=True, exclusive=True, group="count", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="count", exit_on_error=False, description="count")
     def _count(self, session: Session, counts: Counts, ticket: int) -> None:
         worker = get_current_worker()
         policy = self.history.present.policy
@@ -269,7 +276,7 @@ class WorkbenchLive(WorkbenchFigures):
         name = summarizer.name if summarizer else self.history.present.policy.summary.summarizer
         return name in ("digest", "none")
 
-    @work(thread=True, exclusive=True, group="summary", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="summary", exit_on_error=False, description="summary")
     def _summarize(self, plan: Plan, edit: str | None, ticket: int) -> None:
         worker = get_current_worker()
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -12,7 +14,14 @@ from textual.message import Message as Event
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.widgets.looks import COMPONENTS, Tinted, css, fit, plain
+from tui.widgets.looks import COMPONENTS, Tinted, css, cut, plain
+
+
+class Fact(NamedTuple):
+    """One fact of the title; the higher its rank, the sooner it is left out."""
+
+    text: str
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +29,7 @@ class Title:
     """What the line says: `name` stands out, `facts` follow as room allows, `right` at the end."""
 
     name: str = ""
-    facts: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
     right: str = ""
 
 
@@ -63,30 +72,30 @@ class TitleLine(Tinted, Widget):
         return self._title
 
     def render_line(self, y: int) -> Strip:
-        """The line; facts that do not fit are left out whole, the last ones first."""
+        """The line; facts that do not fit are left out whole, a long name is cut for them."""
         if y:
             return Strip.blank(self.size.width)
         palette, width, title = self.palette, self.size.width, self._title
         brand = " compaction "
-        name = plain(title.name)
         right = f"{plain(title.right)} " if title.right else ""
-        room = width - len(brand) - len(name) - 4
+        name = cut(plain(title.name), max(12, (width - len(brand) - len(right)) // 2))
+        room = width - len(brand) - cell_len(name) - 4
         if len(right) + 2 > room:
             right = ""
-        facts = [plain(fact) for fact in title.facts if fact]
-        while facts and len(" · ".join(facts)) + len(right) + 3 > room:
-            facts.pop()
-        text = " · ".join(facts)
+        facts = [Fact(plain(fact.text), fact.rank) for fact in title.facts if fact.text]
+        while facts and len(_joined(facts)) + len(right) + 3 > room:
+            facts.remove(max(facts, key=lambda fact: fact.rank))
+        text = _joined(facts)
         bold = palette.text + Style(bold=True)
         brand_style = palette.accent + Style(reverse=True, bold=True)
         segments = [
             Segment(brand, brand_style),
             Segment("  ", palette.text),
-            Segment(fit(name, min(len(name), max(0, width - len(brand) - 2))), bold),
+            Segment(name, bold),
             Segment("  ", palette.text),
             Segment(text, palette.muted),
         ]
-        used = sum(len(segment.text) for segment in segments)
+        used = sum(segment.cell_length for segment in segments)
         if right and used + len(right) <= width:
             segments.append(Segment(" " * (width - used - len(right)), palette.text))
             segments.append(Segment(right, palette.accent))
@@ -96,3 +105,7 @@ class TitleLine(Tinted, Widget):
         """A click on the policy asks for another one."""
         if self._title.right and event.x >= self.size.width - len(self._title.right) - 1:
             self.post_message(self.PolicyClicked(self))
+
+
+def _joined(facts: Sequence[Fact]) -> str:
+    return " · ".join(fact.text for fact in facts)
