@@ -276,7 +276,7 @@ def suggested_path(result: Compacted, name: str, folder: Path | None = None) -> 
     if name == session.format and source.suffix:
         suffix = source.suffix
     place = folder or Path()
-    stem = f"{source.stem}-compacted"
+    stem = f"{source.stem}-{'compacted' if result.made else 'copy'}"
     number = 1
     while True:
         tail = "" if number == 1 else f"-{number}"

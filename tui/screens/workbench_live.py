@@ -185,6 +185,10 @@ class WorkbenchLive(WorkbenchFigures):
     def _end_gesture(self) -> None:
         self._gesture += 1
         self.history = self.history.settled()
+        card = self.query_one(TourCard)
+        if card.running and isinstance(self.focused, Slider):
+            # A slider takes digits as its own, and the tour goes on with one.
+            card.focus()
 
     def _take_setting(self, before: Setting) -> None:
         """Show the present setting; what depends on its units or tokenizer too."""

@@ -62,6 +62,10 @@ class PaneTabs(Tinted, Widget):
         palette, width = self.palette, self.size.width
         if y:
             return Strip.blank(width)
+        counts = dict(self._counts)
+        for pane in ("summary", "findings"):
+            if sum(len(each) + 2 for each in PANES) + sum(map(len, counts.values())) + 2 > width:
+                counts.pop(pane, None)
         segments: list[Segment] = []
         self._places = []
         at = 0
@@ -69,7 +73,7 @@ class PaneTabs(Tinted, Widget):
             style = palette.muted
             if pane == self._open:
                 style = palette.accent + Style(bold=True, underline=True)
-            count = self._counts.get(pane, "")
+            count = counts.get(pane, "")
             text = f" {pane}"
             start = at
             segments += [Segment(" ", palette.text), Segment(text[1:], style)]
