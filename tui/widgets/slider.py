@@ -212,8 +212,9 @@ class Slider(Tinted, Widget, can_focus=True):
     # ------------------------------------------------------------------------------- typing
 
     def action_enter_value(self) -> None:
-        """Open the entry."""
-        self._edit("")
+        """Open the entry; what was typed since the key was pressed stays."""
+        if self._entry is None:
+            self._edit("")
 
     def _edit(self, text: str | None) -> None:
         self._entry = text

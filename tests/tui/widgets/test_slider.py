@@ -127,6 +127,19 @@ async def test_a_value_is_typed(typed: str, value: int) -> None:
         assert not slider.editing
 
 
+async def test_keys_that_come_all_at_once_are_typed_whole() -> None:
+    slider = Slider("budget", 0, 100_000, 100)
+    stage = Stage(slider)
+    async with stage.run_test() as pilot:
+        slider.focus()
+        await pilot.pause()
+        for key in ("equals_sign", "4", "5", "k"):
+            stage.simulate_key(key)
+        await pilot.pause()
+        await pilot.press("enter")
+        assert slider.value == 45_000
+
+
 async def test_a_wrong_entry_says_why_and_stays_open() -> None:
     slider = budget()
     stage = Stage(slider)
