@@ -7,13 +7,14 @@ claude-code-log's developer documents, and counts over real transcripts.
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
 
 from compaction.formats import exact
+from compaction.formats.claude_code_body import LinesBody, content_of, unseen
 from compaction.formats.dialects.blocks import parse_content, text_of
 from compaction.marker import is_own_summary
 from compaction.messages import (
@@ -32,9 +33,6 @@ from compaction.messages import (
     preview_of,
 )
 
-#: What a cleared tool output reads as in the context of the tool.
-CLEARED = "[Old tool result content cleared]"
-
 #: What the framed summaries of this program hold near their start, when not at it.
 _TAG = "<conversation_summary>"
 
@@ -52,9 +50,6 @@ _INJECTED = (
 
 _NOTHING: frozenset[str] = frozenset()
 _KINDS: dict[frozenset[str], frozenset[str]] = {}
-
-#: Where JSON may say -0, which is read as 0.
-_MINUS_ZERO = re.compile(rb"[\s:,\[]-0")
 
 #: How a text may start that is no person's: marked by the tool, or a summary of our own.
 _UNTYPED_STARTS = frozenset("<C[{S \n\t")
@@ -218,107 +213,6 @@ def _json(value: object) -> str:
         return exact.dumps(value)
 
 
-def unseen(blocks: list[Any], seen: tuple[int, ...]) -> tuple[list[Any], tuple[int, ...]]:
-    """The blocks that no earlier line of the response had, and the marks of all seen so far.
-
-    A response copied into the file again, or written once more by a resumed session, repeats
-    its blocks under other line ids. Blocks of one line are never repeats of each other.
-    """
-    marks = [_mark(block) for block in blocks]
-    if seen:
-        blocks = [block for block, mark in zip(blocks, marks, strict=True) if mark not in seen]
-    return blocks, (*seen, *marks)
-
-
-def _mark(block: object) -> int:
-    if isinstance(block, dict):
-        kind = block.get("type")
-        for key in ("id", "text", "thinking", "signature"):
-            value = block.get(key)
-            if isinstance(value, str) and value:
-                return hash((kind, value))
-    return hash(str(block))
-
-
-class LinesBody:
-    """A body behind the lines of one response, or behind one user line."""
-
-    __slots__ = ("_cleared", "_source", "_spans")
-
-    def __init__(self, source: Source, spans: tuple[Span, ...], cleared: frozenset[str]) -> None:
-        self._source = source
-        self._spans = spans
-        self._cleared = cleared
-
-    def reads(self, source: Source) -> bool:
-        """Whether the body stands in `source`, and so can be copied from it."""
-        return self._source is source
-
-    def parts(self) -> tuple[Part, ...]:
-        """The blocks of all lines, in line order."""
-        out: list[Part] = []
-        seen: tuple[int, ...] = ()
-        for span in self._spans:
-            record = _parsed(self._source.raw(span))
-            content = content_of(record) if isinstance(record, dict) else None
-            if len(self._spans) > 1 and isinstance(content, list):
-                content, seen = unseen(content, seen)
-            out += parse_content(content)
-        if self._cleared:
-            out = [_emptied(part, self._cleared) for part in out]
-        return tuple(out)
-
-    def record(self) -> object:
-        """The record, or the list of records when there are several."""
-        found = [exact.loads(self._source.raw(span)) for span in self._spans]
-        return found[0] if len(found) == 1 else found
-
-
-def _parsed(raw: bytes) -> object:
-    # orjson is several times faster. Only arguments of calls are written out again as JSON, so
-    # only there would a number that it spells otherwise show; all else is text either way.
-    try:
-        record = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return exact.loads(raw)
-    if b'"tool_use"' in raw and _respelled(record, raw):
-        return exact.loads(raw)
-    return record
-
-
-def _respelled(record: object, raw: bytes) -> bool:
-    """Whether `input` of a call may hold a number that orjson would write differently."""
-    content = content_of(record) if isinstance(record, dict) else None
-    blocks = content if isinstance(content, list) else ()
-    left: list[object] = [block.get("input") for block in blocks if isinstance(block, dict)]
-    while left:
-        value = left.pop()
-        if isinstance(value, float):
-            return True
-        if type(value) is int and value == 0 and _MINUS_ZERO.search(raw):
-            return True
-        if isinstance(value, dict):
-            left += value.values()
-        elif isinstance(value, list):
-            left += value
-    return False
-
-
-def _emptied(part: Part, cleared: frozenset[str]) -> Part:
-    if isinstance(part, ToolResult) and part.call_id in cleared:
-        return ToolResult(part.call_id, (Text(CLEARED),), part.is_error, part.name, cleared=True)
-    return part
-
-
-def content_of(record: Mapping[str, Any]) -> object:
-    """What a line sends: the content of its message, or the prompt that was queued."""
-    held = record.get("message")
-    if isinstance(held, dict):
-        return held.get("content")
-    attachment = record.get("attachment")
-    return attachment.get("prompt") if isinstance(attachment, dict) else None
-
-
 def user_entry(record: Mapping[str, Any], span: Span) -> Entry | None:
     """The message of a user line; None when it sends nothing."""
     content = content_of(record)
@@ -402,3 +296,34 @@ def _usage(told: Mapping[str, Any]) -> Usage | None:
     read = read if type(read) is int else 0
     written = written if type(written) is int else 0
     return Usage(fresh + read + written, output if type(output) is int else 0, read, written)
+
+
+def in_order(entries: Sequence[Entry]) -> list[Entry]:
+    """As an API wants it: each response, then the results of its calls, then what follows."""
+    owners: dict[str, list[int]] = {}
+    for place, entry in enumerate(entries):
+        for call in entry.calls:
+            owners.setdefault(call, []).append(place)
+    if not owners:
+        return list(entries)
+    behind: dict[int, list[Entry]] = {}
+    moved: set[int] = set()
+    for place, entry in enumerate(entries):
+        if entry.results:
+            owner = _owner(owners.get(entry.results[0], ()), place)
+            if owner is not None:
+                behind.setdefault(owner, []).append(entry)
+                moved.add(place)
+    out: list[Entry] = []
+    for place, entry in enumerate(entries):
+        if place not in moved:
+            out.append(entry)
+            out += behind.get(place, ())
+    return out
+
+
+def _owner(places: Sequence[int], at: int) -> int | None:
+    """The nearest call before a result; the first one after it when there is none before."""
+    if not places:
+        return None
+    return places[max(0, bisect_left(places, at) - 1)]

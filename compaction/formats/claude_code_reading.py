@@ -6,9 +6,8 @@ chain, and walking it loses tool results in most real sessions.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +18,7 @@ from compaction.formats.claude_code_lines import (
     Entry,
     assistant_entry,
     extend,
+    in_order,
     queued_entry,
     user_entry,
 )
@@ -324,7 +324,7 @@ class _Reading:
         title = self.title or self._summarized_as()
         # What only reading needs goes before the messages come, so that they never add up.
         self.entries, self.responses, self.typed, self.starts = [], {}, {}, {}
-        entries = _ordered(entries)
+        entries = in_order(entries)
         entries.reverse()
         messages: list[Message] = []
         while entries:
@@ -372,34 +372,3 @@ class _Reading:
                 f"The file holds lines of {len(self.sessions):,} sessions; they are read as one, "
                 "in the order of the file.",
             )
-
-
-def _ordered(entries: Sequence[Entry]) -> list[Entry]:
-    """As an API wants it: each response, then the results of its calls, then what follows."""
-    owners: dict[str, list[int]] = {}
-    for place, entry in enumerate(entries):
-        for call in entry.calls:
-            owners.setdefault(call, []).append(place)
-    if not owners:
-        return list(entries)
-    behind: dict[int, list[Entry]] = {}
-    moved: set[int] = set()
-    for place, entry in enumerate(entries):
-        if entry.results:
-            owner = _owner(owners.get(entry.results[0], ()), place)
-            if owner is not None:
-                behind.setdefault(owner, []).append(entry)
-                moved.add(place)
-    out: list[Entry] = []
-    for place, entry in enumerate(entries):
-        if place not in moved:
-            out.append(entry)
-            out += behind.get(place, ())
-    return out
-
-
-def _owner(places: Sequence[int], at: int) -> int | None:
-    """The nearest call before a result; the first one after it when there is none before."""
-    if not places:
-        return None
-    return places[max(0, bisect_left(places, at) - 1)]

@@ -16,7 +16,7 @@ import orjson
 from compaction.formats import exact
 from compaction.formats.base import ReadOptions, Written
 from compaction.formats.claude_code import NAME, TITLE, Transcript
-from compaction.formats.claude_code_lines import LinesBody
+from compaction.formats.claude_code_body import LinesBody
 from compaction.formats.converting import as_responses, is_same
 from compaction.formats.dialects import anthropic_like
 from compaction.formats.dialects.ids import Ids

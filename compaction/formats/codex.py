@@ -1,39 +1,20 @@
-"""Codex rollouts (`~/.codex/sessions/**/rollout-*.jsonl`): the context a resumed session has.
+"""Codex rollouts (`~/.codex/sessions/**/rollout-*.jsonl`): the format.
 
-The rules are those of the tool's own resume: the newest surviving `compacted` line gives the list
-to start from, response items follow it, and a rollback takes back whole turns. Events repeat what
-items say and are not context.
+How a file is read stands in `codex_reading`, what an item holds in `codex_items`, and how one is
+written in `codex_writing`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
-from compaction.errors import SessionError
-from compaction.formats import exact
 from compaction.formats.base import Dialect, ReadOptions, Sample, Written
-from compaction.formats.dialects import responses_like
-from compaction.formats.dialects.blocks import opaque, text_of
-from compaction.formats.jsonl import Faults, Record, records
-from compaction.formats.jsonspans import Bytes, scan
-from compaction.formats.recognising import called
-from compaction.formats.sketching import sketch
-from compaction.marker import is_own_summary
-from compaction.messages import (
-    Message,
-    Part,
-    RecordedCompaction,
-    Session,
-    Source,
-    Span,
-    Text,
-    Usage,
-)
+from compaction.messages import Message, Session, Source, Span
+
+NAME = "codex"
+TITLE = "Codex CLI"
 
 _TYPES = frozenset(
     {
@@ -48,40 +29,21 @@ _TYPES = frozenset(
     }
 )
 
-#: Items of the log that the model is never sent.
-_NOT_SENT = frozenset({"ghost_snapshot", "other"})
 
-#: Items that stand for a compacted past that only the provider can read.
-_SEALED = frozenset({"compaction", "compaction_summary", "context_compaction"})
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """What writing back needs: where the session starts, and whether turns were taken back."""
 
-#: Text that starts a user message which no person typed.
-_INJECTED = (
-    "<environment_context>",
-    "<user_instructions>",
-    "# AGENTS.md instructions",
-    "<subagent_notification>",
-    "<turn_aborted>",
-    "<recommended_plugins>",
-    "<permissions instructions>",
-    "<skill>",
-    "<user_shell_command>",
-)
-
-#: How the tool opens the user message that carries a summary of its own.
-SUMMARY_PREFIX = "Another language model started to solve this problem"
-
-_LEFT_OUT = {
-    "event_msg": "events that repeat items",
-    "turn_context": "settings of turns",
-    "world_state": "state of the client",
-}
+    meta: Span | None = None
+    flat: bool = False
+    rolled_back: bool = False
 
 
 class Codex:
     """The format."""
 
-    name = "codex"
-    title = "Codex CLI"
+    name = NAME
+    title = TITLE
     dialect: Dialect = "openai-responses"
     suffix = ".jsonl"
 
@@ -93,11 +55,9 @@ class Codex:
 
     def read(self, source: Source, options: ReadOptions) -> Session:
         """The live context, or with `history="full"` all that was ever sent."""
-        faults = Faults()
-        reading = _Reading(source, options, faults)
-        for record in records(source, options, faults):
-            reading.take(record)
-        return reading.finish()
+        from compaction.formats.codex_reading import read
+
+        return read(source, options)
 
     def write(self, messages: Sequence[Message], session: Session) -> Written:
         """A rollout that the tool resumes: what was replaced stands in one `compacted` line."""
@@ -121,12 +81,12 @@ def _is_flat(lines: Sequence[object]) -> bool:
     if "type" in first or not {"id", "timestamp"} <= first.keys():
         return False
     return any(
-        isinstance(line, dict) and (line.get("record_type") == "state" or _is_item(line))
+        isinstance(line, dict) and (line.get("record_type") == "state" or is_item(line))
         for line in lines[1:]
     )
 
 
-def _is_item(line: Mapping[str, Any]) -> bool:
+def is_item(line: Mapping[str, Any]) -> bool:
     """Whether a line is an item by itself, as flat rollouts hold them."""
     kind = line.get("type", "message")
     if kind == "message":
@@ -134,394 +94,3 @@ def _is_item(line: Mapping[str, Any]) -> bool:
     return isinstance(kind, str) and (
         kind == "reasoning" or kind.endswith(("_call", "_output", "_result"))
     )
-
-
-class ItemBody:
-    """A body behind one item: a line of its own, or an element of a replacement history.
-
-    `path` leads from the JSON in the span to the item.
-    """
-
-    __slots__ = ("_path", "_source", "_span")
-
-    def __init__(self, source: Source, span: Span, path: tuple[str, ...] = ()) -> None:
-        self._source = source
-        self._span = span
-        self._path = path
-
-    def reads(self, source: Source) -> bool:
-        """Whether the body stands in `source`, and so can be copied from it."""
-        return self._source is source
-
-    @property
-    def is_line(self) -> bool:
-        """Whether the span is a whole line that holds this item as its payload."""
-        return self._path == ("payload",)
-
-    def parts(self) -> tuple[Part, ...]:
-        """The content of the item."""
-        raw = self._source.raw(self._span)
-        try:
-            value: object = orjson.loads(raw)
-        except orjson.JSONDecodeError:
-            value = exact.loads(raw)
-        for key in self._path:
-            value = value.get(key) if isinstance(value, dict) else None
-        if isinstance(value, str):
-            return (Text(value),)
-        if isinstance(value, list):
-            return tuple(part for one in value if isinstance(one, dict) for part in _parts(one))
-        return _parts(value) if isinstance(value, dict) else ()
-
-    def record(self) -> object:
-        """The record in the span, exactly."""
-        return exact.loads(self._source.raw(self._span))
-
-
-def _parts(item: Mapping[str, Any]) -> tuple[Part, ...]:
-    parts = responses_like.parse_item(item)
-    # A message that keeps its text elsewhere is shown as it is rather than as nothing.
-    return parts if parts or "content" in item else (opaque(item),)
-
-
-@dataclass(frozen=True, slots=True)
-class Rollout:
-    """What writing back needs: where the session starts, and whether turns were taken back."""
-
-    meta: Span | None = None
-    flat: bool = False
-    rolled_back: bool = False
-
-
-@dataclass(slots=True)
-class _Context:
-    """A list of items with the places where its turns start, and what it replaced."""
-
-    items: list[Message] = field(default_factory=list)
-    turns: list[int] = field(default_factory=list)
-    earlier: _Context | None = None
-
-
-@dataclass(slots=True)
-class _Reading:
-    """The state while lines are taken in their order."""
-
-    source: Source
-    options: ReadOptions
-    faults: Faults
-    context: _Context = field(default_factory=_Context)
-    compactions: list[RecordedCompaction] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
-    names: dict[str, str] = field(default_factory=dict)
-    system: Message | None = None
-    meta: Span | None = None
-    flat: bool = False
-    model: str = ""
-    title: str = ""
-    window: int | None = None
-    forks: int = 0
-    rolled_back: bool = False
-    spent: int | None = None
-
-    @property
-    def full(self) -> bool:
-        return self.options.history == "full"
-
-    # ------------------------------------------------------------------------------ lines
-
-    def take(self, record: Record) -> None:
-        """One record of the file."""
-        value, span = record
-        kind, payload = value.get("type"), value.get("payload")
-        if not isinstance(payload, dict):
-            self._flat(value, span)
-            return
-        match kind:
-            case "response_item":
-                self._item(payload, value, span)
-            case "event_msg":
-                self._event(payload)
-            case "compacted":
-                self._compacted(payload, value, span)
-            case "session_meta":
-                self._meta(payload, span)
-            case "turn_context":
-                self.model = text_of(payload.get("model")) or self.model
-                self.left_out[_LEFT_OUT["turn_context"]] += 1
-            case _:
-                named = _LEFT_OUT.get(str(kind), f"records of type {str(kind)[:40]!r}")
-                self.left_out[named] += 1
-
-    def _flat(self, value: Mapping[str, Any], span: Span) -> None:
-        """A line of a rollout of mid-2025: the item itself, or the first line about the session."""
-        if "record_type" in value:
-            self.left_out["state of the client"] += 1
-        elif "type" not in value and "role" not in value and "id" in value:
-            if self.meta is None:
-                self.meta, self.flat = span, True
-                self._instructions(value, span, ())
-        elif "payload" not in value and _is_item(value):
-            self.flat = True
-            self._add(value, value, span, ())
-        else:
-            self.left_out["records of no known type"] += 1
-
-    def _meta(self, payload: Mapping[str, Any], span: Span) -> None:
-        if self.meta is not None:
-            # A fork repeats the line of the session it came from.
-            self.forks += 1
-            self.left_out["records of forked sessions"] += 1
-            return
-        self.meta = span
-        window = payload.get("context_window")
-        if isinstance(window, int):
-            self.window = window
-        if payload.get("forked_from_id"):
-            self.forks += 1
-        self._instructions(payload, span, ("payload",))
-
-    def _instructions(self, held: Mapping[str, Any], span: Span, path: tuple[str, ...]) -> None:
-        for key, inner in (("base_instructions", ("text",)), ("instructions", ())):
-            text = held.get(key)
-            where = (*path, key)
-            if isinstance(text, dict):
-                text, where = text.get("text"), (*where, *(inner or ("text",)))
-            if isinstance(text, str) and text:
-                self.system = sketch(
-                    (Text(text),),
-                    role="system",
-                    body=ItemBody(self.source, span, where),
-                    span=span,
-                    pointer="/" + "/".join(where),
-                )
-                return
-
-    def _item(self, item: Mapping[str, Any], line: Mapping[str, Any], span: Span) -> None:
-        self._add(item, line, span, ("payload",))
-
-    def _add(
-        self,
-        item: Mapping[str, Any],
-        line: Mapping[str, Any],
-        span: Span,
-        path: tuple[str, ...],
-    ) -> None:
-        if item.get("type") in _NOT_SENT:
-            self.left_out["snapshots of files"] += 1
-            return
-        made = self._sketched(item, span, path, str(line.get("timestamp") or ""))
-        self.context.items.append(made)
-
-    def _sketched(
-        self,
-        item: Mapping[str, Any],
-        span: Span,
-        path: tuple[str, ...],
-        time: str,
-        pointer: str = "",
-    ) -> Message:
-        parts = _parts(item)
-        role = responses_like.item_role(item)
-        text = parts[0].text if parts and isinstance(parts[0], Text) else ""
-        made = sketch(
-            parts,
-            role=role,
-            body=ItemBody(self.source, span, path),
-            span=span,
-            record=item,
-            summary="codex" if item.get("type") in _SEALED or _is_summary(role, text) else "",
-            bound=item.get("type") == "reasoning",
-            pointer=pointer,
-            model=self.model if role == "assistant" else "",
-        )
-        tool = made.tool
-        if made.calls:
-            self.names.update(dict.fromkeys(made.calls, tool))
-        elif made.results:
-            tool = tool or self.names.get(made.results[0], "")
-        injected = role == "user" and not made.summary and text.lstrip().startswith(_INJECTED)
-        preview = made.preview
-        if item.get("type") in _SEALED:
-            sealed = len(text_of(item.get("encrypted_content")))
-            preview = f"[summary, encrypted, {sealed:,} bytes]"
-        return replace(made, tool=tool, injected=injected, time=made.time or time, preview=preview)
-
-    # ------------------------------------------------------------------------------ events
-
-    def _event(self, payload: Mapping[str, Any]) -> None:
-        self.left_out[_LEFT_OUT["event_msg"]] += 1
-        match payload.get("type"):
-            case "user_message":
-                self._turn()
-            case "token_count":
-                self._usage(payload.get("info"))
-            case "task_started" | "turn_started":
-                self._window(payload)
-            case "thread_rolled_back":
-                turns = payload.get("num_turns")
-                if isinstance(turns, int) and turns > 0:
-                    self._roll_back(turns)
-            case "thread_name_updated":
-                self.title = text_of(payload.get("thread_name") or payload.get("name"))
-
-    def _turn(self) -> None:
-        """A turn starts at the user message that the event repeats, or at what comes next."""
-        items, turns = self.context.items, self.context.turns
-        at = len(items)
-        if items and items[-1].typed and (not turns or turns[-1] != at - 1):
-            at -= 1
-        turns.append(at)
-
-    def _window(self, held: Mapping[str, Any]) -> None:
-        window = held.get("model_context_window")
-        if isinstance(window, int) and window > 0:
-            self.window = window
-
-    def _usage(self, info: object) -> None:
-        if not isinstance(info, dict):
-            return
-        self._window(info)
-        last = info.get("last_token_usage")
-        if not isinstance(last, dict):
-            return
-        total = info.get("total_token_usage")
-        spent = total.get("total_tokens") if isinstance(total, dict) else None
-        if spent is not None and spent == self.spent:
-            # The same count is told again when only rate limits changed.
-            return
-        self.spent = spent
-        read, wrote = last.get("input_tokens"), last.get("output_tokens")
-        cached = last.get("cached_input_tokens")
-        if not isinstance(read, int):
-            return
-        usage = Usage(
-            read,
-            wrote if isinstance(wrote, int) else 0,
-            cached if isinstance(cached, int) else 0,
-        )
-        items = self.context.items
-        for place in range(len(items) - 1, max(-1, len(items) - 50), -1):
-            if items[place].role == "assistant":
-                items[place] = replace(items[place], usage=usage)
-                return
-
-    def _roll_back(self, turns: int) -> None:
-        self.rolled_back = True
-        if self.full:
-            return
-        while True:
-            context = self.context
-            if turns <= len(context.turns) or context.earlier is None:
-                break
-            # The compaction itself was in a turn that is taken back.
-            turns -= len(context.turns)
-            self.left_out["turns taken back"] += len(context.items)
-            self.context = context.earlier
-            if self.compactions:
-                self.compactions.pop()
-        items = self.context.items
-        # A turn is told by its event; where a client wrote none, by what the user typed.
-        starts = self.context.turns or [i for i, item in enumerate(items) if item.typed]
-        if not starts:
-            return
-        first = max(0, len(starts) - turns)
-        self.left_out["turns taken back"] += len(items) - starts[first]
-        del items[starts[first] :]
-        del self.context.turns[first:]
-
-    # ------------------------------------------------------------------------- compactions
-
-    def _compacted(self, payload: Mapping[str, Any], line: Mapping[str, Any], span: Span) -> None:
-        at = len(self.context.items) if self.full else 0
-        self.compactions.append(RecordedCompaction(at, line=span.line))
-        message = text_of(payload.get("message"))
-        history = payload.get("replacement_history")
-        time = str(line.get("timestamp") or "")
-        fresh: list[Message] = []
-        if isinstance(history, list):
-            fresh = self._replaced(history, span, time, message)
-        elif message:
-            # Before the list was recorded: what the user said, then the summary.
-            fresh = [m for m in self.context.items if m.role == "user" and not m.summary]
-            fresh.append(
-                sketch(
-                    (Text(message),),
-                    role="user",
-                    body=ItemBody(self.source, span, ("payload", "message")),
-                    span=span,
-                    record={"timestamp": time},
-                    summary="compaction" if is_own_summary(message) else "codex",
-                    pointer="/payload/message",
-                )
-            )
-        if self.full:
-            self.context.items += [one for one in fresh if one.summary]
-            return
-        self.left_out["before the last compaction"] += len(self.context.items)
-        self.context = _Context(fresh, earlier=self.context)
-
-    def _replaced(
-        self, history: Sequence[object], span: Span, time: str, message: str
-    ) -> list[Message]:
-        """The items of a replacement history, each with the bytes it stands in.
-
-        An item that says the `message` of the line is the summary.
-        """
-        raw = self.source.raw(span)
-        text = exact.decode_bytes(raw)
-        node = scan(text, ("payload", "replacement_history")).get("payload", "replacement_history")
-        offsets = Bytes(text, raw)
-        out: list[Message] = []
-        for index, (item, held) in enumerate(
-            zip(history, (node.items or ()) if node else (), strict=False)
-        ):
-            if not isinstance(item, dict) or item.get("type") in _NOT_SENT:
-                continue
-            start, end = offsets.at(held.start), offsets.at(held.end)
-            own = Span(span.start + start, span.start + end, span.line)
-            pointer = f"/payload/replacement_history/{index}"
-            made = self._sketched(item, own, (), time, pointer)
-            if message and not made.summary and made.role == "user" and made.text == message:
-                made = replace(made, summary="codex")
-            out.append(made)
-        return out
-
-    # ------------------------------------------------------------------------------ result
-
-    def finish(self) -> Session:
-        """The session. Raises SessionError when no record of it is an item."""
-        items = self.context.items
-        if self.system is not None:
-            items = [self.system, *items]
-        if not items and self.meta is None:
-            raise SessionError(f"{called(self.source)} holds no item of a Codex session.")
-        if not items:
-            self.faults.tell(
-                "warning", "no-messages", "The session holds no message, only events of the client."
-            )
-        if self.forks:
-            self.faults.tell(
-                "info",
-                "forked",
-                "The session was forked from another; what it repeats of that one is in its "
-                "context.",
-            )
-        shift = 1 if self.system is not None else 0
-        compactions = self.compactions if self.full else self.compactions[-1:]
-        return Session(
-            self.source,
-            "codex",
-            tuple(items),
-            title=self.title,
-            model=self.model,
-            history=self.options.history,
-            window=self.window,
-            problems=self.faults.findings,
-            left_out=dict(self.left_out),
-            compactions=tuple(replace(one, at=one.at + shift) for one in compactions),
-            document=Rollout(self.meta, self.flat, self.rolled_back),
-        )
-
-
-def _is_summary(role: str, text: str) -> bool:
-    return role == "user" and text.lstrip().startswith(SUMMARY_PREFIX)

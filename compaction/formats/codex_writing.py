@@ -13,7 +13,8 @@ from typing import Any
 
 from compaction.formats import exact
 from compaction.formats.base import ReadOptions, Written
-from compaction.formats.codex import Codex, ItemBody, Rollout
+from compaction.formats.codex import NAME, TITLE, Rollout
+from compaction.formats.codex_items import ItemBody
 from compaction.formats.converting import is_same
 from compaction.formats.dialects import responses_like
 from compaction.formats.dialects.ids import Ids
@@ -34,10 +35,10 @@ def write(messages: Sequence[Message], session: Session) -> Written:
     """`messages` as a rollout; the very file when nothing of it was changed."""
     document = session.document
     mended = Mended()
-    native = isinstance(document, Rollout) and session.format == Codex.name
+    native = isinstance(document, Rollout) and session.format == NAME
     if native and is_same(messages, session.messages):
         return mended.file(session.source)
-    notes = Notes(Codex.title)
+    notes = Notes(TITLE)
     if isinstance(document, Rollout) and native and not document.flat:
         chunks = tuple(_own(messages, session, document, notes, mended))
     else:

@@ -10,7 +10,7 @@ from transcripts import Transcript, call, jsonl, same, text, texts
 from compaction.errors import SessionError
 from compaction.formats import load
 from compaction.formats.claude_code import ClaudeCode
-from compaction.formats.claude_code_lines import CLEARED
+from compaction.formats.claude_code_body import CLEARED
 from compaction.messages import (
     Message,
     Session,
