@@ -101,6 +101,7 @@ async def test_ten_megabytes_show_their_beginning_at_once_and_their_end_on_deman
         assert detail.pane.line_count < 50_000
         detail.pane.focus()
         await pilot.press("G")
+        await pilot.pause()
         assert detail.pane.complete
         assert "last" in text_of(detail.pane)[-1]
 
