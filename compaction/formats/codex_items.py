@@ -9,8 +9,21 @@ import orjson
 
 from compaction.formats import exact
 from compaction.formats.dialects import responses_like
-from compaction.formats.dialects.blocks import opaque
-from compaction.messages import Part, Source, Span, Text
+from compaction.formats.dialects.blocks import opaque, text_of
+from compaction.formats.sketching import time_of
+from compaction.marker import is_own_summary
+from compaction.messages import (
+    Message,
+    Part,
+    Source,
+    Span,
+    Text,
+    ToolCall,
+    ToolResult,
+    kind_of,
+    part_chars,
+    preview_of,
+)
 
 #: Items of the log that the model is never sent.
 NOT_SENT = frozenset({"ghost_snapshot", "other"})
@@ -33,6 +46,9 @@ INJECTED = (
 
 #: How the tool opens the user message that carries a summary of its own.
 SUMMARY_PREFIX = "Another language model started to solve this problem"
+
+
+_KINDS: dict[frozenset[str], frozenset[str]] = {}
 
 
 class ItemBody:
@@ -83,5 +99,57 @@ def item_parts(item: Mapping[str, Any]) -> tuple[Part, ...]:
     return parts if parts or "content" in item else (opaque(item),)
 
 
-def is_summary(role: str, text: str) -> bool:
-    return role == "user" and text.lstrip().startswith(SUMMARY_PREFIX)
+def item_message(
+    item: Mapping[str, Any],
+    role: str,
+    body: ItemBody,
+    span: Span,
+    *,
+    time: str,
+    pointer: str,
+    model: str,
+    names: Mapping[str, str],
+) -> Message:
+    """The message of one item. `names` are the tools of the calls before it, by call id."""
+    kind = item.get("type")
+    parts = item_parts(item)
+    first = parts[0] if parts else None
+    calls: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    tool, preview, summary, injected = "", preview_of(parts), "", False
+    if isinstance(first, ToolCall):
+        calls, tool = (first.id,), first.name
+    elif isinstance(first, ToolResult):
+        results, tool = (first.call_id,), first.name or names.get(first.call_id, "")
+    elif kind in SEALED:
+        sealed = len(text_of(item.get("encrypted_content")))
+        summary, preview = "codex", f"[summary, encrypted, {sealed:,} bytes]"
+    elif isinstance(kind, str) and kind.endswith("_call"):
+        tool = kind.removesuffix("_call")
+    elif isinstance(first, Text):
+        if is_own_summary(first.text):
+            summary = "compaction"
+        elif role == "user":
+            start = first.text[:400].lstrip()
+            summary = "codex" if start.startswith(SUMMARY_PREFIX) else ""
+            injected = start.startswith(INJECTED)
+    kinds = frozenset(map(kind_of, parts))
+    return Message(
+        role,
+        body,
+        preview,
+        sum(map(part_chars, parts)),
+        calls,
+        results,
+        _KINDS.setdefault(kinds, kinds),
+        tool,
+        name=text_of(item.get("name")) if not calls and role != "tool" else "",
+        id=text_of(item.get("id")),
+        time=time or time_of(item),
+        model=text_of(item.get("model")) or model,
+        summary=summary,
+        injected=injected,
+        bound=kind == "reasoning",
+        spans=(span,),
+        pointer=pointer,
+    )

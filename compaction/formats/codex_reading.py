@@ -16,14 +16,7 @@ from compaction.errors import SessionError
 from compaction.formats import exact
 from compaction.formats.base import ReadOptions
 from compaction.formats.codex import NAME, Rollout, is_item
-from compaction.formats.codex_items import (
-    INJECTED,
-    NOT_SENT,
-    SEALED,
-    ItemBody,
-    is_summary,
-    item_parts,
-)
+from compaction.formats.codex_items import NOT_SENT, ItemBody, item_message
 from compaction.formats.dialects import responses_like
 from compaction.formats.dialects.blocks import text_of
 from compaction.formats.jsonl import Faults, Record, records
@@ -184,31 +177,21 @@ class _Reading:
         time: str,
         pointer: str = "",
     ) -> Message:
-        parts = item_parts(item)
         role = responses_like.item_role(item)
-        text = parts[0].text if parts and isinstance(parts[0], Text) else ""
-        made = sketch(
-            parts,
-            role=role,
-            body=ItemBody(self.source, span, path),
-            span=span,
-            record=item,
-            summary="codex" if item.get("type") in SEALED or is_summary(role, text) else "",
-            bound=item.get("type") == "reasoning",
+        # One construction and no copies of it: a long rollout has a hundred thousand items.
+        made = item_message(
+            item,
+            role,
+            ItemBody(self.source, span, path),
+            span,
+            time=time,
             pointer=pointer,
             model=self.model if role == "assistant" else "",
+            names=self.names,
         )
-        tool = made.tool
         if made.calls:
-            self.names.update(dict.fromkeys(made.calls, tool))
-        elif made.results:
-            tool = tool or self.names.get(made.results[0], "")
-        injected = role == "user" and not made.summary and text.lstrip().startswith(INJECTED)
-        preview = made.preview
-        if item.get("type") in SEALED:
-            sealed = len(text_of(item.get("encrypted_content")))
-            preview = f"[summary, encrypted, {sealed:,} bytes]"
-        return replace(made, tool=tool, injected=injected, time=made.time or time, preview=preview)
+            self.names.update(dict.fromkeys(made.calls, made.tool))
+        return made
 
     # ------------------------------------------------------------------------------ events
 
