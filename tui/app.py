@@ -18,7 +18,7 @@ from tui import settings as settings_file
 from tui import themes
 from tui.commands import widget_keymap
 from tui.opening import Opening
-from tui.palette import CommandProvider
+from tui.palette import CommandProvider, Palette
 from tui.screens.workbench import WorkbenchScreen
 from tui.settings import Settings
 
@@ -61,6 +61,11 @@ class Workbench(App[int]):
             self.say(warning, severity="warning")
         if self.settings.theme and self.settings.theme not in self.available_themes:
             self.say(f"There is no theme {self.settings.theme!r} any more.", severity="warning")
+
+    def action_command_palette(self) -> None:
+        """Find a command by its name."""
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
 
     def say(self, text: str, *, severity: Severity = "information", title: str = "") -> None:
         """A notice; `text` is never markup."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 from textual import actions
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
 from tui.commands import COMMANDS, Command
 
@@ -44,3 +45,12 @@ class CommandProvider(Provider):
 
     async def _run(self, command: Command) -> None:
         await self.screen.run_action(command.action)
+
+
+class Palette(CommandPalette):
+    """Textual's palette; its own ends the program at a page key before its list is laid out."""
+
+    def _action_command_list(self, action: str) -> None:
+        # The list looks the highlighted line up in a table that the layout makes.
+        with suppress(KeyError):
+            super()._action_command_list(action)
