@@ -141,6 +141,10 @@ def _collector_paused() -> Iterator[None]:
     try:
         yield
     finally:
+        if enabled and not gc.get_freeze_count():
+            # Makes all of them old at once, where the next allocation would have them walked.
+            gc.freeze()
+            gc.unfreeze()
         if enabled:
             gc.enable()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from compaction.errors import SessionError
@@ -324,7 +325,7 @@ class _Reading:
         title = self.title or self._summarized_as()
         # What only reading needs goes before the messages come, so that they never add up.
         self.entries, self.responses, self.typed, self.starts = [], {}, {}, {}
-        entries = in_order(entries)
+        entries = self._segments(entries)
         entries.reverse()
         messages: list[Message] = []
         while entries:
@@ -341,6 +342,11 @@ class _Reading:
             compactions=tuple(self.compactions),
             document=Transcript(tuple(self.titles), tuple(self.clearings), self.session_id),
         )
+
+    def _segments(self, entries: list[Entry]) -> list[Entry]:
+        """The entries in the order of an API; no result goes back over a compaction."""
+        cuts = [0, *(each.at for each in self.compactions), len(entries)]
+        return [entry for start, end in pairwise(cuts) for entry in in_order(entries[start:end])]
 
     def _cleared(self) -> frozenset[str]:
         return frozenset(one for _, ids in self.clearings for one in ids)

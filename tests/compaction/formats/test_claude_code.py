@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from transcripts import Transcript, call, jsonl, same, text, texts
 
 from compaction.errors import SessionError
@@ -175,6 +177,19 @@ def test_only_what_follows_the_last_boundary_is_live() -> None:
         (7, 155_000, "auto"),
     ]
     assert full.history == "full"
+
+
+def test_no_result_goes_back_over_a_compaction() -> None:
+    made = Transcript()
+    made.user("go")
+    made.says("msg_1", call("Read", "t"))
+    made.boundary()
+    made.summary("Sum.")
+    made.result("t", "late")
+    full = made.load(history="full")
+    assert texts(full.messages) == ["go", "Read {}", "Sum.", "late"]
+    assert [each.at for each in full.compactions] == [2]
+    assert texts(made.load().messages) == ["Sum.", "late"]
 
 
 @pytest.mark.parametrize("anchored", [True, False])
@@ -473,6 +488,53 @@ def test_bytes_that_are_no_utf_8_stay() -> None:
     out = b"".join(CLAUDE_CODE.write([SUMMARY, session.messages[-1]], session).chunks)
     assert b"Both \xff fine" in out
     assert load(out).messages[-1].text == "Both � fine."
+
+
+@st.composite
+def sessions(draw: st.DrawFn) -> tuple[Transcript, list[bool]]:
+    """A transcript of some turns, and for each of its groups whether it is kept."""
+    made, kept = Transcript(), []
+    for turn in range(draw(st.integers(1, 5))):
+        made.user(f"prompt {turn}", isMeta=draw(st.booleans()))
+        kept.append(draw(st.booleans()))
+        for _ in range(draw(st.integers(0, 2))):
+            name = f"m{len(made.records)}"
+            calls = [f"{name}-{n}" for n in range(draw(st.integers(0, 3)))]
+            blocks = [text(name), *(call("Run", one, at=one) for one in calls)]
+            for block in blocks:
+                made.says(name, block)
+                if draw(st.booleans()):
+                    made.line("progress", data={})
+            for one in draw(st.permutations(calls)):
+                made.result(one, f"output of {one}")
+            kept.append(draw(st.booleans()))
+        if draw(st.integers(0, 9)) == 0:
+            made.boundary()
+            made.summary("Earlier.")
+            kept = [True]
+    return made, kept
+
+
+@given(sessions(), st.data())
+def test_what_is_written_is_what_is_read_whatever_is_kept(
+    drawn: tuple[Transcript, list[bool]], data: st.DataObject
+) -> None:
+    made, keep = drawn
+    session = made.load()
+    groups: list[list[Message]] = []
+    for each in session.messages:
+        if each.results:
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    assert len(groups) == len(keep)
+    chosen = [group for group, wanted in zip(groups, keep, strict=True) if wanted]
+    chosen.insert(data.draw(st.integers(0, len(chosen))), [SUMMARY])
+    listed = [each for group in chosen for each in group]
+    lines, again = written(session, listed)
+    assert same(again, listed)
+    changed = [{**line, "parentUuid": None} for line in lines if line["uuid"].startswith("line-")]
+    assert all(line in [{**one, "parentUuid": None} for one in made.records] for line in changed)
 
 
 # ---------------------------------------------------------------------------------- real data
