@@ -12,6 +12,7 @@ import compaction
 import sample_sessions
 from tui.app import Workbench
 from tui.opening import Opening
+from tui.screens.workbench import WorkbenchScreen
 
 PICTURE = Path(__file__).resolve().parent.parent / ".readme" / "workbench.svg"
 SIZE = (132, 40)
@@ -24,6 +25,9 @@ async def draw() -> str:
     app = Workbench(opening)
     async with app.run_test(size=SIZE) as pilot:
         await app.workers.wait_for_complete()
+        await pilot.press("G", "2")
+        while not (isinstance(app.screen, WorkbenchScreen) and app.screen.result):
+            await pilot.pause(0.05)
         await pilot.pause()
         svg = app.export_screenshot(title=f"compaction {path.name}")
     # The fonts that the drawing would fetch: every reader has a monospaced one.
