@@ -69,7 +69,7 @@ class Codex:
 def _is_line(line: object) -> bool:
     return (
         isinstance(line, dict)
-        and line.get("type") in _TYPES
+        and str(line.get("type")) in _TYPES
         and isinstance(line.get("payload"), dict)
     )
 

@@ -111,7 +111,7 @@ def item_message(
     names: Mapping[str, str],
 ) -> Message:
     """The message of one item. `names` are the tools of the calls before it, by call id."""
-    kind = item.get("type")
+    kind = text_of(item.get("type"))
     parts = item_parts(item)
     first = parts[0] if parts else None
     calls: tuple[str, ...] = ()
@@ -124,7 +124,7 @@ def item_message(
     elif kind in SEALED:
         sealed = len(text_of(item.get("encrypted_content")))
         summary, preview = "codex", f"[summary, encrypted, {sealed:,} bytes]"
-    elif isinstance(kind, str) and kind.endswith("_call"):
+    elif kind.endswith("_call"):
         tool = kind.removesuffix("_call")
     elif isinstance(first, Text):
         if is_own_summary(first.text):

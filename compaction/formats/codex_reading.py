@@ -163,7 +163,7 @@ class _Reading:
         span: Span,
         path: tuple[str, ...],
     ) -> None:
-        if item.get("type") in NOT_SENT:
+        if str(item.get("type")) in NOT_SENT:
             self.left_out["snapshots of files"] += 1
             return
         made = self._sketched(item, span, path, str(line.get("timestamp") or ""))
@@ -322,7 +322,7 @@ class _Reading:
         for index, (item, held) in enumerate(
             zip(history, (node.items or ()) if node else (), strict=False)
         ):
-            if not isinstance(item, dict) or item.get("type") in NOT_SENT:
+            if not isinstance(item, dict) or str(item.get("type")) in NOT_SENT:
                 continue
             start, end = offsets.at(held.start), offsets.at(held.end)
             own = Span(span.start + start, span.start + end, span.line)

@@ -99,7 +99,7 @@ def _own(
         if span.start < first:
             continue
         if span.start in kept or (
-            value.get("type") in _KEPT and not document.rolled_back and not _is_rollback(value)
+            str(value.get("type")) in _KEPT and not document.rolled_back and not _is_rollback(value)
         ):
             yield mended.line(source, span)
 

@@ -51,7 +51,7 @@ def _live_from(values: Sequence[object]) -> int:
     """The last compaction item: items before it are no longer read by the model."""
     for index in range(len(values) - 1, 0, -1):
         value = values[index]
-        if isinstance(value, Mapping) and value.get("type") in _COMPACTIONS:
+        if isinstance(value, Mapping) and str(value.get("type")) in _COMPACTIONS:
             return index
     return 0
 
@@ -62,7 +62,7 @@ def _role(item: Mapping[str, Any], parts: Sequence[Part]) -> str:
 
 
 def _summary(item: Mapping[str, Any]) -> str:
-    return "openai" if item.get("type") in _COMPACTIONS else ""
+    return "openai" if str(item.get("type")) in _COMPACTIONS else ""
 
 
 def _bound(item: Mapping[str, Any]) -> bool:
@@ -162,12 +162,12 @@ def _speaks(values: Sequence[object]) -> bool:
 def _is_own(value: object) -> bool:
     if not isinstance(value, Mapping):
         return False
-    kind = value.get("type")
+    kind = str(value.get("type"))
     if kind in _OWN or (kind in _COMPACTIONS and "encrypted_content" in value):
         return True
     content = value.get("content")
     return isinstance(content, list) and any(
-        isinstance(block, Mapping) and block.get("type") in _OWN_BLOCKS for block in content
+        isinstance(block, Mapping) and str(block.get("type")) in _OWN_BLOCKS for block in content
     )
 
 

@@ -73,7 +73,7 @@ def speaks_chat(messages: Sequence[object]) -> bool:
     return any(
         isinstance(message, Mapping)
         and (
-            message.get("role") in _CHAT_ROLES
+            str(message.get("role")) in _CHAT_ROLES
             or any(message.get(key) is not None for key in _CHAT_KEYS)
         )
         for message in messages
@@ -92,8 +92,8 @@ def _has_own_block(message: object) -> bool:
     return any(
         isinstance(block, Mapping)
         and (
-            block.get("type") in _OWN_BLOCKS
-            or (block.get("type") in _SOURCED and "source" in block)
+            str(block.get("type")) in _OWN_BLOCKS
+            or (str(block.get("type")) in _SOURCED and "source" in block)
         )
         for block in content
     )

@@ -45,10 +45,12 @@ def parse_item(item: Item) -> tuple[Part, ...]:
     kind = item.get("type")
     if kind is None or kind == "message":
         return parse_content(item.get("content"))
+    if not isinstance(kind, str):
+        return (opaque(item),)
     if kind == "reasoning":
         return (_reasoning(item),)
     if kind in _CALLS:
-        return (_call(item, str(kind)),)
+        return (_call(item, kind),)
     if kind in _OUTPUTS:
         return (_output(item),)
     if kind in ("compaction", "compaction_summary", "context_compaction"):
@@ -64,7 +66,7 @@ def item_role(item: Item) -> str:
     kind = item.get("type")
     if kind is None or kind == "message":
         return role_of(item, "user")
-    if kind in _OUTPUTS or kind == "mcp_approval_response":
+    if isinstance(kind, str) and (kind in _OUTPUTS or kind == "mcp_approval_response"):
         return "tool"
     return "assistant"
 
