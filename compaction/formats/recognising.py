@@ -128,6 +128,9 @@ def unknown(source: Source, sample: Sample) -> SessionError:
                 "`compaction formats` lists those that can."
             )
     if sample.head.lstrip()[:1] in (b"{", b"["):
+        fault = "" if sample.lines else _fault(source.data)
+        if fault:
+            return SessionError(f"{name} is broken JSON: {fault}.")
         return SessionError(
             f"{name} is JSON without messages of any format known; name one with --as if it is "
             "one (`compaction formats` lists them)."
@@ -135,6 +138,19 @@ def unknown(source: Source, sample: Sample) -> SessionError:
     return SessionError(
         f"{name} is no session: it is neither JSON, JSON lines nor YAML with messages."
     )
+
+
+def _fault(data: bytes) -> str:
+    """Where a document stops being JSON, and why; "" for one that is."""
+    from compaction.formats.exact import ExactError, decode_bytes, loads
+
+    text = decode_bytes(data)
+    try:
+        loads(text)
+    except ExactError as error:
+        line = text.count("\n", 0, error.position) + 1
+        return f"line {line:,}: {error.what}"
+    return ""
 
 
 def _has(value: object, keys: frozenset[str]) -> bool:

@@ -104,6 +104,7 @@ def test_no_more_than_the_beginning_of_many_records_is_parsed() -> None:
         (b'{"contents": [{"role": "user", "parts": [{"text": "x"}]}]}', "looks like Gemini"),
         (b'{"schema_version": "ATIF-v1", "steps": []}', "looks like an ATIF trajectory"),
         (b'{"a": [1, 2]}', "is JSON without messages"),
+        (b'{"x": 1,\n "messages" 2}', "is broken JSON: line 2: "),
         (b"Dear diary", "is no session: it is neither JSON, JSON lines nor YAML"),
         (b'{"a":' * 100_000, "is nested too deep"),
         (b"[" * 100_000 + b"]" * 100_000, "is nested too deep"),
