@@ -140,6 +140,9 @@ def holds_chat(value: object) -> bool:
         return False
     if is_message(value):
         return True
+    if value.get("messages") == [] and "sessionId" not in value:
+        # A request that has nothing to say yet; sessions of other tools name themselves.
+        return True
     for path in SHAPE.lists + SHAPE.answers:
         found: object = value
         for step in path:

@@ -41,6 +41,7 @@ BLOCKS = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"
         pytest.param(Rollout().data(), "codex", id="rollout of one line"),
         pytest.param(json.dumps({"messages": [CHAT]}).encode(), "openai-chat", id="request"),
         pytest.param(json.dumps({"messages": [CHAT]}, indent=1).encode(), "openai-chat", id="wide"),
+        pytest.param(b'{"model": "m", "messages": []}', "openai-chat", id="nothing said yet"),
         pytest.param(json.dumps([CHAT, CHAT]).encode(), "openai-chat", id="bare array"),
         pytest.param(b"[\n" + json.dumps(CHAT).encode() + b"\n]", "openai-chat", id="array, wide"),
         pytest.param(jsonl([{"messages": [CHAT]}] * 2), "openai-chat", id="one a line"),
