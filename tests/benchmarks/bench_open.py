@@ -22,7 +22,7 @@ import orjson
 _MEGABYTE = 1024 * 1024
 
 #: Lines of a generated session between two compactions.
-_COMPACT_EVERY = 9_000
+_COMPACT_EVERY = 4_000
 
 _WORDS = ["return", "value", "path", "session", "config", "render", "parse", "token", "buffer"]
 _WORDS += ["index", "error", "result", "window", "update", "handler", "client", "server", "retry"]
@@ -165,12 +165,29 @@ class Writer:
             isCompactSummary=True,
         )
 
+    def short(self, size: int) -> Iterator[bytes]:
+        """Lines of nothing but prompts and answers of a few hundred characters: the worst case."""
+        written = 0
+        while written < size:
+            for role in ("user", "assistant"):
+                record = self._line(role, message={"role": role, "content": self._prose(500)})
+                line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
+                written += len(line)
+                yield line
 
-def write_transcript(path: Path, size: int, *, compactions: bool = True) -> None:
-    """A transcript of about `size` bytes; without compactions all of its messages are live."""
+
+#: The kinds of transcripts measured.
+KINDS = ("compacted", "all live", "all live and short")
+
+
+def write_transcript(path: Path, size: int, kind: str = "all live") -> None:
+    """A transcript of about `size` bytes of one of the KINDS."""
     with path.open("wb") as file:
+        if kind == "all live and short":
+            file.writelines(Writer().short(size))
+            return
         for line in Writer().lines(size):
-            if compactions or b'"compact_boundary"' not in line:
+            if kind == "compacted" or b'"compact_boundary"' not in line:
                 file.write(line)
 
 
@@ -192,6 +209,17 @@ def bare(path: str) -> None:
             orjson.loads(line)
 
 
+def parse_alone(path: str) -> float:
+    """The CPU seconds of parsing the lines when they are read and split already."""
+    lines = [line for line in Path(path).read_bytes().split(b"\n") if line]
+
+    def parse() -> None:
+        for line in lines:
+            orjson.loads(line)
+
+    return seconds(parse)
+
+
 def peak() -> int:
     """The most memory this process has had, in bytes."""
     import resource
@@ -200,7 +228,7 @@ def peak() -> int:
     return most if sys.platform == "darwin" else most * 1024
 
 
-def measure(path: str) -> None:
+def measure(path: str, kind: str) -> None:
     """Print what opening one file costs. Runs in a process of its own."""
     import compaction
     from compaction.tokens import estimate
@@ -219,9 +247,11 @@ def measure(path: str) -> None:
     del session
     opened, parsed = seconds(open_it), seconds(lambda: bare(path))
     full = seconds(lambda: compaction.load(path, history="full"), 1)
+    alone = parse_alone(path)
     sys.stdout.write(
-        f"{size / _MEGABYTE:.0f} MB, {count:,} messages live, {left_out:,} records left out: "
-        f"{opened / parsed:.2f}x a bare parse ({full / parsed:.2f}x with the full history); "
+        f"{size / _MEGABYTE:.0f} MB, {kind}: {count:,} messages, {left_out:,} records left out; "
+        f"{opened / parsed:.2f}x reading and parsing every line ({full / parsed:.2f}x with the "
+        f"full history), {opened / alone:.2f}x parsing alone; "
         f"peak memory {used / size:.2f}x the file, "
         f"{(used - 2 * size) / _MEGABYTE:+.0f} MB to twice the file "
         f"({before / _MEGABYTE:.0f} MB before opening)\n"
@@ -229,17 +259,17 @@ def measure(path: str) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Generate and measure every size asked for, with and without compactions."""
+    """Generate and measure every kind in every size asked for."""
     if arguments[:1] == ["--measure"]:
-        measure(arguments[1])
+        measure(arguments[1], arguments[2])
         return
     with tempfile.TemporaryDirectory() as folder:
         for size in [int(one) for one in arguments] or [50, 200]:
-            for compactions in (True, False):
+            for kind in KINDS:
                 path = Path(folder) / "session.jsonl"
-                write_transcript(path, size * _MEGABYTE, compactions=compactions)
+                write_transcript(path, size * _MEGABYTE, kind)
                 command = [sys.executable, "-m", "tests.benchmarks.bench_open", "--measure"]
-                subprocess.run([*command, str(path)], check=True)
+                subprocess.run([*command, str(path), kind], check=True)
 
 
 if __name__ == "__main__":
