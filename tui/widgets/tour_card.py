@@ -37,8 +37,8 @@ STEPS: Final[tuple[Step, ...]] = (
     ),
     Step(
         "Read what would stand for the old part",
-        "{pane-summary} shows the summary exactly as it would be sent, and below it what it keeps "
-        "and loses. {edit-summary} changes its text.",
+        "In the list (tab or a click leads there) {pane-summary} shows the summary exactly as it "
+        "would be sent, and below it what it keeps and loses. {edit-summary} changes its text.",
         frozenset({"pane-summary"}),
     ),
     Step(
@@ -130,10 +130,22 @@ class TourCard(Static, can_focus=True):
         """A click goes on."""
         self.action_go_on()
 
+    def on_focus(self) -> None:
+        """Its keys work now, and it says so."""
+        self._tell()
+
+    def on_blur(self) -> None:
+        """Its keys belong to somebody else now."""
+        self._tell()
+
     def _show(self, at: int) -> None:
         self._at = at
-        self.update(card_text(at, self._keys))
+        self._tell()
         self.set_class(True, "-shown")
+
+    def _tell(self) -> None:
+        if self.running:
+            self.update(card_text(self._at, self._keys, focused=self.has_focus))
 
     def _close(self, *, completed: bool) -> None:
         if self.running:
@@ -142,14 +154,17 @@ class TourCard(Static, can_focus=True):
             self.post_message(self.Ended(self, completed))
 
 
-def card_text(at: int, keys: Mapping[str, str]) -> Content:
-    """The text of a step, with the keys as they are now."""
+def card_text(at: int, keys: Mapping[str, str], *, focused: bool = True) -> Content:
+    """The text of a step, with the keys as they are now; `focused`: those of the card work."""
     step = STEPS[at]
     text = step.text
     for id_, key in keys.items():
         text = text.replace(f"{{{id_}}}", key)
     last = at + 1 == len(STEPS)
-    way = "enter ends the tour" if last else "enter goes on · esc ends the tour"
+    if not focused:
+        way = "a click here ends the tour" if last else "try it, or click here to go on"
+    else:
+        way = "enter ends the tour" if last else "enter goes on · esc ends the tour"
     return Content.assemble(
         (f"{at + 1}/{len(STEPS)} ", "$accent bold"),
         (step.heading, "bold"),

@@ -25,6 +25,8 @@ def test_keys_stand_in_the_text(at: int) -> None:
     told = card_text(at, KEYS).plain
     assert f"{at + 1}/4" in told
     assert "{" not in told
+    assert "enter" in told
+    assert "enter" not in card_text(at, KEYS, focused=False).plain
     if at == 3:
         assert "space pins" in told
         assert "esc" not in told
