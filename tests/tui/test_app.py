@@ -9,22 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 
 import compaction
 import sample_sessions
 from compaction.policy import Policy
 from compaction.summary import FromCallable
+from tests.tui.person import Person
 from tui.app import Workbench
 from tui.opening import Opening
 from tui.screens.choose import Choose
 from tui.screens.export import Export
 from tui.screens.help import Help
 from tui.screens.open import OpenSession
-from tui.screens.workbench import WorkbenchScreen
 from tui.settings import Settings
 from tui.widgets.filter_bar import FilterBar
-from tui.widgets.message_list import MessageList
 from tui.widgets.search_bar import SearchBar
 from tui.widgets.slider import Slider
 from tui.widgets.summary_view import SummaryView
@@ -35,29 +33,8 @@ SETTING = Policy(budget=2_000, keep_recent=6)
 WORK = {"load", "count", "summary", "search", "filter"}
 
 
-class Desk:
+class Desk(Person):
     """The running app, and what a person can see of it."""
-
-    def __init__(self, app: Workbench, pilot: Pilot[int]) -> None:
-        self.app = app
-        self.pilot = pilot
-
-    @property
-    def screen(self) -> WorkbenchScreen:
-        """The main screen, under whatever dialog."""
-        found = next(each for each in self.app.screen_stack if isinstance(each, WorkbenchScreen))
-        assert isinstance(found, WorkbenchScreen)
-        return found
-
-    @property
-    def plan(self) -> compaction.Plan:
-        plan = self.screen.plan
-        assert plan is not None
-        return plan
-
-    @property
-    def rows(self) -> MessageList:
-        return self.screen.query_one(MessageList)
 
     @property
     def summary(self) -> SummaryView:

@@ -8,20 +8,18 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher
 
 import compaction
 import sample_sessions
 from compaction.policy import Policy
+from tests.tui.person import Person
 from tests.tui.widgets.stage import text_of
 from tui import loading
 from tui.app import Workbench
 from tui.opening import Opening
-from tui.screens.workbench import WorkbenchScreen
 from tui.settings import Settings
 from tui.widgets.budget_bar import BudgetBars
-from tui.widgets.message_list import MessageList
 from tui.widgets.search_bar import SearchBar
 from tui.widgets.slider import Slider
 from tui.widgets.summary_view import SummaryView
@@ -31,31 +29,8 @@ SETTING = Policy(budget=2_000, keep_recent=6)
 PANES = {"1": "message", "2": "summary", "3": "result", "4": "findings"}
 
 
-class Hands:
+class Hands(Person):
     """The running app and the keys and the mouse before it."""
-
-    def __init__(self, app: Workbench, pilot: Pilot[int]) -> None:
-        self.app = app
-        self.pilot = pilot
-
-    @property
-    def screen(self) -> WorkbenchScreen:
-        """The main screen, under whatever dialog."""
-        found = next(each for each in self.app.screen_stack if isinstance(each, WorkbenchScreen))
-        assert isinstance(found, WorkbenchScreen)
-        return found
-
-    @property
-    def plan(self) -> compaction.Plan:
-        """The plan that is shown."""
-        plan = self.screen.plan
-        assert plan is not None
-        return plan
-
-    @property
-    def rows(self) -> MessageList:
-        """The list of messages."""
-        return self.screen.query_one(MessageList)
 
     @property
     def bars(self) -> list[str]:
