@@ -7,9 +7,7 @@ and the default stands in.
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -18,6 +16,7 @@ from compaction.errors import PolicyError
 from compaction.policy import Policy, preset, presets
 from compaction.policy_blocks import nearest
 from tui.commands import keymap_problems
+from tui.writing import write_text
 
 if TYPE_CHECKING:
     import yaml
@@ -90,21 +89,15 @@ def save(settings: Settings, path: Path | None = None) -> str:
     import yaml
 
     path = settings_path() if path is None else path
-    temporary = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         document = {**_entries(settings), **_unknown(path)}
+    except OSError as error:
+        why = error.strerror or str(error)
+    else:
         text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=96)
-        temporary.write_text(f"# Settings of the compaction workbench.\n{text}", encoding="utf-8")
-        # Through a symbolic link the file behind it is replaced, and the link stays.
-        temporary.replace(os.path.realpath(path))
-    except (OSError, UnicodeEncodeError) as error:
-        why = getattr(error, "strerror", None) or "a name in them is no text"
-        return f"the settings were not saved in {path}: {why}."
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
-    return ""
+        why = write_text(path, f"# Settings of the compaction workbench.\n{text}")
+    return f"the settings were not saved in {path}: {why}." if why else ""
 
 
 def _entries(settings: Settings) -> dict[str, Any]:

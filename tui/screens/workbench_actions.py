@@ -117,7 +117,7 @@ class WorkbenchActions(WorkbenchSummary):
 
         wrong = write_text(target, policy.to_yaml())
         if wrong:
-            self.workbench.say(wrong, severity="error")
+            self.workbench.say(f"{path} was not written: {wrong}.", severity="error")
         else:
             self.workbench.say(
                 f"Wrote {path}. Use it with --policy {shlex.quote(path)}.", title="Policy saved"
