@@ -135,6 +135,13 @@ def unknown(source: Source, sample: Sample) -> SessionError:
             f"{name} is JSON without messages of any format known; name one with --as if it is "
             "one (`compaction formats` lists them)."
         )
+    if _may_be_yaml(source.data):
+        from compaction.formats.yamlfile import open_yaml
+
+        try:
+            open_yaml(source, frozenset())
+        except SessionError as error:
+            return error
     return SessionError(
         f"{name} is no session: it is neither JSON, JSON lines nor YAML with messages."
     )
@@ -226,9 +233,14 @@ def _broken(data: bytes) -> object:
         return None
 
 
+def _may_be_yaml(data: bytes) -> bool:
+    """Whether the text speaks of messages, told before the slow parser is asked."""
+    return any(word in data for word in (b"role:", b'role":', b"interactions:"))
+
+
 def _yaml(data: bytes) -> object:
-    """A YAML document that may hold messages; the text tells before the slow parser is asked."""
-    if b"role:" not in data and b'role":' not in data and b"interactions:" not in data:
+    """A YAML document that may hold messages; None for anything else."""
+    if not _may_be_yaml(data):
         return None
     from compaction.formats.yamlfile import open_yaml
 

@@ -8,6 +8,7 @@ is spelled anew with the same values.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -237,7 +238,27 @@ def _exchanged(value: object, old: Sequence[object], new: Sequence[object]) -> o
 def _converted(messages: Sequence[Message], session: Session) -> Written:
     written = OpenAIChat().write(messages, replace(session, document=None))
     value = exact.loads(b"".join(written.chunks))
-    return Written((_dump(value),), written.findings)
+    return Written((_dump(value),), (*written.findings, *_unspeakable(messages)))
+
+
+#: Halves of characters, which JSON can spell and YAML cannot.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _unspeakable(messages: Iterable[Message]) -> tuple[Finding, ...]:
+    """The finding about text that stands as a replacement mark in YAML."""
+    for index, message in enumerate(messages):
+        if _SURROGATE.search(message.text):
+            told = Finding(
+                "warning",
+                "export-surrogate",
+                f"#{index} holds half of a character, which YAML cannot spell; it stands as "
+                "\N{REPLACEMENT CHARACTER}.",
+                message=index,
+                remedy="export as JSON to keep it",
+            )
+            return (told,)
+    return ()
 
 
 @cache
@@ -250,6 +271,7 @@ def _dumper() -> Any:
             return True
 
     def text(dumper: Any, value: str) -> Any:
+        value = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value)
         style = "|" if "\n" in value and value == value.strip() else None
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 

@@ -9,7 +9,9 @@ from chat_documents import read, written
 from hypothesis import given
 from hypothesis import strategies as st
 
+import compaction
 from compaction.errors import SessionError
+from compaction.export import render_bytes
 from compaction.formats.base import Sample
 from compaction.formats.yaml_chat import YamlChat, dialect_of
 from compaction.messages import Text, ToolCall, message
@@ -176,3 +178,17 @@ def test_real_files(shared_sessions: Path) -> None:
         new = [session.messages[0], SUMMARY, *session.messages[-1:]]
         again = read(YAML, written(YAML, new, session))
         assert all(a.same_content(b) for a, b in zip(again.messages, new, strict=True))
+
+
+def test_half_a_character_is_told_and_the_file_loads_again() -> None:
+    session = compaction.load(b'[{"role": "user", "content": "cut \\ud83d here"}]')
+    data, findings = render_bytes(session, "yaml")
+    assert [(one.code, one.message) for one in findings if one.level != "info"] == [
+        ("export-surrogate", 0)
+    ]
+    assert compaction.load(data).messages[0].text == "cut \N{REPLACEMENT CHARACTER} here"
+
+
+def test_broken_yaml_is_named_with_its_line() -> None:
+    with pytest.raises(SessionError, match=r"no YAML: line 3: "):
+        compaction.load(b"- role: user\n  content: [unclosed\n- role: assistant\n")
