@@ -68,6 +68,14 @@ def test_a_drag_on_the_budget_changes_the_plan(
     tmux.wait(lambda shown: setting(shown, "budget") == before, "the old budget again")
 
 
+def test_keys_typed_in_one_go_reach_the_slider_they_are_for(program: str, start: Start) -> None:
+    tmux = start(f"{program} {shlex.quote(str(DEMO))}", size=WIDE)
+    opened(tmux, "login-refactor")
+    tmux.keys("B", "Left", "K", "Right", "Right")
+    screen = tmux.wait(lambda shown: setting(shown, "keep recent") == 22, "two messages more")
+    assert setting(screen, "budget") < 100_000
+
+
 def test_the_screen_follows_the_size_of_the_terminal(program: str, start: Start) -> None:
     tmux = start(f"{program} {shlex.quote(str(CHAT))}", size=WIDE)
     opened(tmux, "support-chat")

@@ -141,7 +141,7 @@ class WorkbenchScreen(WorkbenchActions):
 
     def on_tour_card_ended(self) -> None:
         """The keys are the list's again."""
-        self.query_one(MessageList).focus()
+        self.set_focus(self.query_one(MessageList))
 
     def on_title_line_policy_clicked(self) -> None:
         """Choose another policy."""

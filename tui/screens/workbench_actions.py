@@ -200,11 +200,11 @@ class WorkbenchActions(WorkbenchSummary):
 
     def action_focus_budget(self) -> None:
         """Go to the budget slider."""
-        self.query_one("#budget", Slider).focus()
+        self.set_focus(self.query_one("#budget", Slider))
 
     def action_focus_keep(self) -> None:
         """Go to the keep-recent slider."""
-        self.query_one("#keep", Slider).focus()
+        self.set_focus(self.query_one("#keep", Slider))
 
     def action_undo(self) -> None:
         """Take back the last change."""
@@ -297,7 +297,7 @@ class WorkbenchActions(WorkbenchSummary):
         elif self.filters:
             self.set_filters(self.filters[:-1])
         else:
-            self.query_one(MessageList).focus()
+            self.set_focus(self.query_one(MessageList))
 
 
 def _at_home(path: str) -> Path:

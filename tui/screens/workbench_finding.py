@@ -58,14 +58,14 @@ class WorkbenchFinding(WorkbenchLive):
     def on_entry_bar_submitted(self, event: EntryBar.Submitted) -> None:
         """Go to the first hit; add the filter."""
         if isinstance(event.bar, SearchBar):
-            self.query_one(MessageList).focus()
+            self.set_focus(self.query_one(MessageList))
             self.action_next_hit(here=True)
             return
         made = self._parsed(event.bar, event.text)
         if made is None and event.text.strip():
             return
         event.bar.close()
-        self.query_one(MessageList).focus()
+        self.set_focus(self.query_one(MessageList))
         if made is not None:
             self.set_filters((*self.filters, made))
 
@@ -73,7 +73,7 @@ class WorkbenchFinding(WorkbenchLive):
         """Forget what was looked for."""
         if isinstance(event.bar, SearchBar):
             self._look_for("")
-        self.query_one(MessageList).focus()
+        self.set_focus(self.query_one(MessageList))
 
     def _parsed(self, bar: EntryBar, text: str) -> Filter | None:
         """The filter, None when it is empty or wrong; the bar says what is wrong."""

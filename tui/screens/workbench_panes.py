@@ -207,7 +207,7 @@ class WorkbenchPanes(WorkbenchState):
         """Put the cursor on a message, and show it."""
         self.set_class(False, "-pane")
         self.query_one(MessageList).select(index)
-        self.query_one(MessageList).focus()
+        self.set_focus(self.query_one(MessageList))
         self.show_message(index)
 
     def leave_pane(self) -> bool:
@@ -215,7 +215,7 @@ class WorkbenchPanes(WorkbenchState):
         if not self.has_class("-pane"):
             return False
         self.set_class(False, "-pane")
-        self.query_one(MessageList).focus()
+        self.set_focus(self.query_one(MessageList))
         return True
 
 
