@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -126,18 +127,24 @@ def test_a_command_out_of_time_is_stopped_with_its_children(
     mark = tmp_path / "child"
     child = f"import os,time; open({str(mark)!r},'w').write(str(os.getpid())); time.sleep(600)"
     line = f"{python(child)} & {python('import time; time.sleep(600)')}"
-    with pytest.raises(SummarizerError, match="did not finish within 1 s"):
-        Command(line, timeout=1.0).summarize(request_for(MESSAGES))
-    with pytest.raises(ProcessLookupError):
-        _reap(int(mark.read_text()))
+    with pytest.raises(SummarizerError, match="did not finish within 3 s"):
+        Command(line, timeout=3.0).summarize(request_for(MESSAGES))
+    # A killed process that is nobody's child goes when its new parent takes notice.
+    process = int(mark.read_text())
+    deadline = time.monotonic() + 30
+    while _runs(process):
+        assert time.monotonic() < deadline, f"process {process} still runs"
+        os.sched_yield()
 
 
-def _reap(process: int) -> None:
-    """Raises ProcessLookupError when the process is gone (or only waits to be collected)."""
-    os.kill(process, 0)
-    state = Path(f"/proc/{process}/stat")
-    if not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z":
-        raise ProcessLookupError(process)
+def _runs(process: int) -> bool:
+    """Whether a process is there and does not only wait to be collected."""
+    try:
+        os.kill(process, 0)
+        stat = Path(f"/proc/{process}/stat")
+        return not stat.exists() or stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
 
 
 def test_a_command_can_be_cancelled(request_for: Make) -> None:
