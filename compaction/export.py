@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from compaction.compacting import Compacted
 
 
+#: The format for what was read from one that cannot be written.
+NEUTRAL = "openai-chat"
+
+
 @dataclass(frozen=True, slots=True)
 class Saved:
     """What was written: where, how many bytes, in which format, and what it could not hold."""
@@ -97,7 +101,16 @@ def _written(result: Compacted | Session, name: str | None) -> tuple[Format, Wri
         writer = format_named(name or session.format)
     except SessionError as error:
         raise ExportError(str(error)) from None
-    return writer, writer.write(messages, session)
+    if not writer.read_only:
+        return writer, writer.write(messages, session)
+    if name is not None:
+        raise ExportError(f"{writer.read_only} Choose another format, such as {NEUTRAL}.")
+    neutral = format_named(NEUTRAL)
+    written = neutral.write(messages, session)
+    told = Finding(
+        "warning", "export-read-only", f"{writer.read_only} It is written as {neutral.title}."
+    )
+    return neutral, Written(written.chunks, (told, *written.findings))
 
 
 # ------------------------------------------------------------------------------------ target

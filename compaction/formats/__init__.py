@@ -80,9 +80,10 @@ def recognise(source: SessionSource) -> Format | None:
 
     Raises SessionError for what holds no text at all.
     """
+    from compaction.formats.containers import unpacked
     from compaction.formats.recognising import recognise_in
 
-    return recognise_in(_formats(), _as_utf8(_opened(source))[0])[0]
+    return recognise_in(_formats(), _as_utf8(unpacked(_opened(source)))[0])[0]
 
 
 def load(
@@ -104,11 +105,12 @@ def load(
     Raises SessionError when nothing can be used; what is only broken in part is told in
     `Session.problems`.
     """
+    from compaction.formats.containers import unpacked
     from compaction.formats.recognising import called, recognise_in, unknown
 
     if history not in ("live", "full"):
         raise SessionError(f"history is 'live' or 'full', not {history!r}.")
-    opened, told = _as_utf8(_opened(source))
+    opened, told = _as_utf8(unpacked(_opened(source)))
     if format is not None:
         found: Format | None = format_named(format)
         if not opened.data.strip():
@@ -226,6 +228,10 @@ def _from_file(name: str) -> Source:
     except FileNotFoundError:
         raise SessionError(f"{shown}: there is no such file.") from None
     except IsADirectoryError:
+        from compaction.formats.containers import gathered
+
+        if (source := gathered(Path(name))) is not None:
+            return source
         raise SessionError(
             f"{shown} is a folder; name the session file in it (`compaction` lists known places)."
         ) from None

@@ -73,6 +73,7 @@ class AnthropicMessages:
     title = "Anthropic Messages"
     dialect: Dialect = "anthropic"
     suffix = ".json"
+    read_only = ""
 
     def recognise(self, sample: Sample) -> bool:
         """A `system` beside the messages, tools with an `input_schema`, or blocks that say so."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from compaction.findings import Finding
-from compaction.messages import IsCancelled, Message, OnProgress, Session, Source
+from compaction.messages import IsCancelled, Message, OnProgress, Session, Source, Span
 
 #: The API rules a list of messages is held against.
 Dialect = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
@@ -37,13 +37,28 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class Omitted:
+    """A record of the file that is not in the window, and why."""
+
+    span: Span
+    reason: str
+
+
+OnOmitted = Callable[[Omitted], None]
+
+
+@dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How to read: which history, which conversation, and whom to tell how far it is."""
+    """How to read: which history, which conversation, and whom to tell how far it is.
+
+    `omitted` is told of every record that is not in the window, in no particular order.
+    """
 
     history: History = "live"
     conversation: str | None = None
     progress: OnProgress | None = None
     cancelled: IsCancelled = _never
+    omitted: OnOmitted | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +80,8 @@ class Format(Protocol):
     dialect: Dialect
     #: The usual ending of its files, with the dot.
     suffix: str
+    #: Why nothing can be written in this format, as a sentence; "" where it can.
+    read_only: str
 
     def recognise(self, sample: Sample) -> bool:
         """Whether the sample is of this format, from its content alone."""
@@ -79,6 +96,7 @@ class Format(Protocol):
 
         Messages that come from a session of this format (`session`) are written with the very
         bytes they were read from; others (a summary, messages of another format) are rendered.
+        Raises ExportError where the format is read only.
         """
         ...
 

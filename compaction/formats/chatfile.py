@@ -18,6 +18,8 @@ from compaction.formats.conversations import Finder, Found, nothing
 from compaction.formats.dialects.blocks import parse_content
 from compaction.formats.jsonspans import Member, Node
 from compaction.formats.layout import Layout, Listing, Slot
+from compaction.formats.leaving import LeftOut
+from compaction.formats.pieces import PieceBody
 from compaction.formats.sketching import sketch, usage_of
 from compaction.messages import (
     Message,
@@ -172,21 +174,33 @@ class _Reading:
         shape, options = self._shape, self._options
         values = [node.value for node, _, _ in entries]
         live = shape.live_from(values)
-        left_out: dict[str, int] = {}
+        left_out = LeftOut(options)
         compactions: tuple[RecordedCompaction, ...] = ()
         if live:
             at = len(fronts) + (live if options.history == "full" else 0)
             compactions = (RecordedCompaction(at, line=entries[live][1].line),)
             if options.history == "live":
-                left_out["before the last compaction"] = live
+                spans = (span for _, span, _ in entries[:live])
+                left_out.add("before the last compaction", *spans)
                 entries, values = entries[live:], values[live:]
+        if hidden := shape.hidden(values, holder):
+            for index, reason in hidden.items():
+                left_out.add(reason, entries[index][1])
+            layout = _staying(layout, {entries[index][1].start for index in hidden})
+            entries = [entry for index, entry in enumerate(entries) if index not in hidden]
+            values = [node.value for node, _, _ in entries]
+            if compactions and options.history == "full":
+                at = compactions[0].at - sum(index < live for index in hidden)
+                compactions = (replace(compactions[0], at=at),)
         messages = [*fronts]
         model = _string(holder.get("model")) or _string(response.get("model"))
         answered = usage_of(response.get("usage")) or usage_of(holder.get("usage"))
         for number, (node, span, pointer) in enumerate(entries):
             if number % _EVERY == 0:
                 self._report(number, len(entries))
-            messages.append(self._message(node, span, pointer))
+            messages += self._messages(node, span, pointer)
+        if not model:
+            model = next((one.model for one in reversed(messages) if one.model), "")
         if answered and messages and messages[-1].role == "assistant" and not messages[-1].usage:
             messages[-1] = _with_usage(messages[-1], answered)
         if not messages:
@@ -210,7 +224,7 @@ class _Reading:
             tools=self._tools(holder),
             window=_window(holder),
             problems=(*self._problems, *self._finder.problems),
-            left_out=left_out,
+            left_out=dict(left_out.counts),
             compactions=compactions,
             conversations=self._finder.conversations,
             document=replace(layout, order=tuple(one.spans[0].start for one in messages)),
@@ -221,6 +235,46 @@ class _Reading:
             raise Cancelled("The reading was stopped.")
         if self._options.progress:
             self._options.progress(Progress(done, total, "messages"))
+
+    def _messages(self, node: Node, span: Span, pointer: str) -> list[Message]:
+        cut, keep = self._shape.cut, self._shape.keep
+        value = node.value
+        if cut is None or keep is None or not isinstance(value, Mapping):
+            return [self._with_facts(self._message(node, span, pointer), value)]
+        pieces = cut(value)
+        source = self._file.source
+        out = [
+            sketch(
+                piece.parts,
+                role=piece.role,
+                body=PieceBody(source, span, cut, keep, index, len(pieces)),
+                span=span,
+                record=value,
+                summary=self._shape.summary(value),
+                pointer=pointer,
+            )
+            for index, piece in enumerate(pieces)
+        ]
+        # What the record says of its response belongs to one of its messages, not to each.
+        spoke = next((i for i, piece in enumerate(pieces) if piece.role == "assistant"), 0)
+        return [
+            self._with_facts(one, value) if index == spoke else replace(one, usage=None, model="")
+            for index, one in enumerate(out)
+        ]
+
+    def _with_facts(self, message: Message, value: object) -> Message:
+        if self._shape.facts is None or not isinstance(value, Mapping):
+            return message
+        facts = self._shape.facts(value)
+        return replace(
+            message,
+            id=facts.id or message.id,
+            name=facts.name or message.name,
+            time=facts.time or message.time,
+            model=facts.model or message.model,
+            usage=facts.usage or message.usage,
+            injected=facts.injected or message.injected,
+        )
 
     def _message(self, node: Node, span: Span, pointer: str) -> Message:
         shape, value = self._shape, node.value
@@ -267,6 +321,19 @@ def tool_name(definition: object) -> str:
     inner = definition.get("function")
     name = inner.get("name") if isinstance(inner, Mapping) else definition.get("name")
     return _string(name) or _string(definition.get("type"))
+
+
+def _staying(layout: Layout, starts: set[int]) -> Layout:
+    """A layout in which the values that start there are no messages, and stay where they are."""
+    listings = (
+        replace(
+            each,
+            others=each.others
+            | {index for index, span in enumerate(each.elements) if span.start in starts},
+        )
+        for each in layout.listings
+    )
+    return replace(layout, listings=tuple(listings))
 
 
 def _with_usage(message: Message, usage: Any) -> Message:

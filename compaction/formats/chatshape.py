@@ -8,8 +8,9 @@ from typing import Any, Protocol
 
 from compaction.findings import Finding
 from compaction.formats.jsonspans import Member, Node
+from compaction.formats.pieces import Cut, Keep
 from compaction.formats.sketching import Parse
-from compaction.messages import Body, Part, Source, Span
+from compaction.messages import Body, Part, Source, Span, Usage
 
 Path = tuple[str | int, ...]
 
@@ -39,12 +40,27 @@ class File(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Facts:
+    """What a record says of its message beside its content; unset where it says nothing."""
+
+    id: str = ""
+    name: str = ""
+    time: str = ""
+    model: str = ""
+    usage: Usage | None = None
+    injected: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Shape:
     """Where a dialect keeps what: paths from the root of a document (or a line).
 
     `answers` lead to one message, or to a list of items, that came back. `instructions` is the
     key of the system prompt beside the list. `live_from` gives the index of the first message in
-    the window, and of the first behind a compaction.
+    the window, and of the first behind a compaction; `hidden` the indexes of those that are not
+    in the window for another reason, and the reason. `facts` are what is not found under the
+    usual keys (`id`, `timestamp`, `model`, `usage`). Where one record is several messages, `cut`
+    gives them and `keep` the record with some of them.
     """
 
     format: str
@@ -60,6 +76,10 @@ class Shape:
     bound: Callable[[Mapping[str, Any]], bool] = lambda _: False
     look: Callable[[Mapping[str, Any]], Iterator[Finding]] = lambda _: iter(())
     plain: Callable[[Sequence[object], Mapping[str, Any]], bool] = lambda _a, _b: False
+    hidden: Callable[[Sequence[object], Mapping[str, Any]], Mapping[int, str]] = lambda _a, _b: {}
+    facts: Callable[[Mapping[str, Any]], Facts] | None = None
+    cut: Cut | None = None
+    keep: Keep | None = None
 
     @property
     def structural(self) -> frozenset[str]:

@@ -55,6 +55,7 @@ class ClaudeCode:
     title = TITLE
     dialect: Dialect = "anthropic"
     suffix = ".jsonl"
+    read_only = ""
 
     def recognise(self, sample: Sample) -> bool:
         """Lines with a type, a parent and a session around an Anthropic message."""

@@ -46,6 +46,7 @@ class Codex:
     title = TITLE
     dialect: Dialect = "openai-responses"
     suffix = ".jsonl"
+    read_only = ""
 
     def recognise(self, sample: Sample) -> bool:
         """Lines with a type of the rollout and a payload, or the flat lines of mid-2025."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from compaction.findings import Finding
 from compaction.formats import exact
 from compaction.formats.base import Written
+from compaction.formats.pieces import PieceBody
 from compaction.formats.sketching import stands_in
 from compaction.messages import Message, Session, Span
 
@@ -171,6 +172,7 @@ class _Writer:
         kept_slots: set[int] = set()
         rows: list[list[tuple[int | None, bytes]]] = [[] for _ in self._layout.listings]
         here = 0
+        whole = _whole_records(messages)
         for number, message in enumerate(messages):
             at = message.spans[0].start if stands_in(message, self._source) else -1
             if at in self._slots:
@@ -183,6 +185,12 @@ class _Writer:
                 span = self._layout.listings[here].elements[index]
                 raw = self._mended(message, span, number)
                 listing = self._layout.listings[here]
+                if isinstance(message.body, PieceBody):
+                    indexes = whole[number]
+                    if not indexes:
+                        continue
+                    if len(indexes) < message.body.count:
+                        raw = self._lay_out(message.body.kept(indexes), listing, self._data)
                 kept = self._data[span.start : span.end] if raw is None else raw
                 if listing.single:
                     kept = b'{"role":"user","content":' + kept + b"}"
@@ -264,6 +272,25 @@ class _Writer:
         if b"\n" in lead:
             return b"," + lead
         return b", " if style_of(self._data[:65536]).comma == ", " else b","
+
+
+def _whole_records(messages: Sequence[Message]) -> dict[int, tuple[int, ...]]:
+    """For each message that is a piece of a record: the pieces that stand with it, () behind the
+    first of them.
+    """
+    out: dict[int, tuple[int, ...]] = {}
+    first = -1
+    for number, message in enumerate(messages):
+        if not isinstance(message.body, PieceBody):
+            first = -1
+            continue
+        if first >= 0 and messages[first].spans == message.spans:
+            out[first] = (*out[first], message.body.index)
+            out[number] = ()
+        else:
+            first = number
+            out[number] = (message.body.index,)
+    return out
 
 
 def lay_out_json(value: object, listing: Listing, data: bytes) -> bytes:

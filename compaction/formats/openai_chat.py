@@ -91,6 +91,7 @@ class OpenAIChat:
     title = "OpenAI Chat Completions"
     dialect: Dialect = "openai-chat"
     suffix = ".json"
+    read_only = ""
 
     def recognise(self, sample: Sample) -> bool:
         """Anything that holds messages with a role and content."""

@@ -112,6 +112,7 @@ class OpenAIResponses:
     title = "OpenAI Responses"
     dialect: Dialect = "openai-responses"
     suffix = ".json"
+    read_only = ""
 
     def recognise(self, sample: Sample) -> bool:
         """`input` or `output` of a request or response, or a list of items that says so."""

@@ -59,6 +59,7 @@ class YamlChat:
     title = "chat in YAML"
     dialect: Dialect = "openai-chat"
     suffix = ".yaml"
+    read_only = ""
 
     def recognise(self, sample: Sample) -> bool:
         """A YAML file that holds messages of any of the three dialects."""

@@ -1,0 +1,25 @@
+"""What of a file is not in the window: counted by reason, and told record by record on request."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from compaction.formats.base import Omitted, ReadOptions
+from compaction.messages import Span
+
+
+class LeftOut:
+    """The records a reading leaves out. `counts` is `Session.left_out` in the making."""
+
+    __slots__ = ("_tell", "counts")
+
+    def __init__(self, options: ReadOptions) -> None:
+        self.counts: Counter[str] = Counter()
+        self._tell = options.omitted
+
+    def add(self, reason: str, *spans: Span) -> None:
+        """Leave out one record for each span."""
+        self.counts[reason] += len(spans)
+        if self._tell is not None:
+            for span in spans:
+                self._tell(Omitted(span, reason))
