@@ -98,7 +98,7 @@ def test_no_more_than_the_beginning_of_many_records_is_parsed() -> None:
         (b"SQLite format 3\0" + b"\0" * 90, "is an SQLite database"),
         (b"PK\x03\x04" + b"\0" * 30, "is a ZIP archive and no session; unpack it"),
         (b"\x28\xb5\x2f\xfd123", "is compressed with zstd and no session; unpack it"),
-        (b"\x1f\x8b\x08123", "gzip"),
+        (b"\x1f\x8b\x08123", "is damaged gzip"),
         (b"\x89PNG\r\n\x1a\n", "is a PNG image"),
         (b'[{"mapping": {}, "current_node": "n"}]', "looks like a ChatGPT export"),
         (b'{"sessionId": "s", "projectHash": "p", "messages": 3}', "looks like a Gemini CLI"),
