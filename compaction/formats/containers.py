@@ -14,7 +14,10 @@ from compaction.messages import Source
 
 #: First bytes of a container, and module and function that give what is inside: a Source, or
 #: None when it holds no session that is known. Tried in this order.
-_OPENERS: tuple[tuple[bytes, str, str], ...] = ((b"\x1f\x8b", "compressed", "gunzipped"),)
+_OPENERS: tuple[tuple[bytes, str, str], ...] = (
+    (b"\x1f\x8b", "compressed", "gunzipped"),
+    (b"SQLite format 3\0", "sqlite_files", "opened"),
+)
 
 #: Module and function that gather the session of a folder; None when it is none of theirs.
 _GATHERERS: tuple[tuple[str, str], ...] = ()
