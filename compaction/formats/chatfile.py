@@ -20,7 +20,7 @@ from compaction.formats.jsonspans import Member, Node
 from compaction.formats.layout import Layout, Listing, Slot
 from compaction.formats.leaving import LeftOut
 from compaction.formats.pieces import PieceBody
-from compaction.formats.sketching import sketch, usage_of
+from compaction.formats.sketching import Parse, sketch, usage_of
 from compaction.messages import (
     Message,
     Progress,
@@ -28,6 +28,7 @@ from compaction.messages import (
     Session,
     Span,
     Tools,
+    Usage,
 )
 
 #: How often reading says how far it is, in messages.
@@ -61,6 +62,8 @@ class _Reading:
             found = [f for item in root.items or () if (f := self._finder.locate(item))]
             return self._build(self._finder.choose(found))
         here = self._finder.locate(root)
+        if here is None and (found := self._finder.grouped(root)):
+            return self._build(self._finder.choose(found))
         if here is None and shape.is_message(root.value):
             return self._message_lines()
         return self._build(self._finder.choose([here] if here else []))
@@ -95,7 +98,9 @@ class _Reading:
         fronts: list[tuple[Message, Slot]] = []
         slots: list[Slot] = []
         holder = found.holder.value if isinstance(found.holder.value, dict) else {}
-        member = found.holder.member(shape.instructions) if shape.instructions else None
+        keys = shape.instructions
+        keys = (keys,) if isinstance(keys, str) else keys
+        member = next((one for key in keys if key and (one := found.holder.member(key))), None)
         if member and (front := self._instructions(found.holder, member)):
             fronts.append(front)
             slots.append(front[1])
@@ -115,8 +120,14 @@ class _Reading:
         root = file.roots[0]
         layout = Layout(start, end, tuple(listings), tuple(slots), root.closers.encode())
         outer = found.root.value if isinstance(found.root.value, dict) else {}
+        document = None if file.lines else root.value
+        about = shape.about(outer, document)
         return self._finish(
-            [message for message, _ in fronts], entries, layout, {**outer, **holder}, found.response
+            [message for message, _ in fronts],
+            entries,
+            layout,
+            {**outer, **holder, **about},
+            found.response,
         )
 
     def _partly(self, found: Found) -> bool:
@@ -124,11 +135,12 @@ class _Reading:
 
     def _instructions(self, holder: Node, member: Member) -> tuple[Message, Slot] | None:
         node = member.node
-        if not isinstance(node.value, (str, list)) or not node.value:
+        if not isinstance(node.value, (str, list, dict)) or not node.value:
             return None
         span = self._file.span(node)
-        parts = parse_content(node.value)
-        body = self._file.body(node, span, parse_content)
+        instruct = self._shape.instruct
+        parts = instruct(node.value)
+        body = self._file.body(node, span, instruct)
         message = sketch(parts, role="system", body=body, span=span, pointer=f"/{member.key}")
         return message, Slot(span, self._file.cut(holder, member))
 
@@ -192,13 +204,15 @@ class _Reading:
             if compactions and options.history == "full":
                 at = compactions[0].at - sum(index < live for index in hidden)
                 compactions = (replace(compactions[0], at=at),)
+        parsers = shape.parsers(values) if shape.parsers else ()
         messages = [*fronts]
-        model = _string(holder.get("model")) or _string(response.get("model"))
-        answered = usage_of(response.get("usage")) or usage_of(holder.get("usage"))
+        model = _said(holder, response, ("model", "modelVersion"))
+        answered = _usage(response) or _usage(holder)
         for number, (node, span, pointer) in enumerate(entries):
             if number % _EVERY == 0:
                 self._report(number, len(entries))
-            messages += self._messages(node, span, pointer)
+            parse = parsers[number] if parsers else shape.parse
+            messages += self._messages(node, span, pointer, parse)
         if not model:
             model = next((one.model for one in reversed(messages) if one.model), "")
         if answered and messages and messages[-1].role == "assistant" and not messages[-1].usage:
@@ -236,11 +250,11 @@ class _Reading:
         if self._options.progress:
             self._options.progress(Progress(done, total, "messages"))
 
-    def _messages(self, node: Node, span: Span, pointer: str) -> list[Message]:
+    def _messages(self, node: Node, span: Span, pointer: str, parse: Parse) -> list[Message]:
         cut, keep = self._shape.cut, self._shape.keep
         value = node.value
         if cut is None or keep is None or not isinstance(value, Mapping):
-            return [self._with_facts(self._message(node, span, pointer), value)]
+            return [self._with_facts(self._message(node, span, pointer, parse), value)]
         pieces = cut(value)
         source = self._file.source
         out = [
@@ -276,13 +290,13 @@ class _Reading:
             injected=facts.injected or message.injected,
         )
 
-    def _message(self, node: Node, span: Span, pointer: str) -> Message:
+    def _message(self, node: Node, span: Span, pointer: str, parse: Parse) -> Message:
         shape, value = self._shape, node.value
         if not isinstance(value, Mapping):
             # A plain string where a message is expected is what a user said.
             body = self._file.body(node, span, parse_content)
             return sketch(parse_content(value), role="user", body=body, span=span, pointer=pointer)
-        parts = shape.parse(value)
+        parts = parse(value)
         role = shape.role(value, parts)
         if not role:
             role = "user"
@@ -295,7 +309,7 @@ class _Reading:
         return sketch(
             parts,
             role=role,
-            body=self._file.body(node, span, shape.parse),
+            body=self._file.body(node, span, parse),
             span=span,
             record=value,
             summary=shape.summary(value),
@@ -307,15 +321,35 @@ class _Reading:
         inner = holder.get("kwargs")
         for place in (holder, inner if isinstance(inner, Mapping) else {}):
             for key in ("tools", "functions"):
-                definitions = place.get(key)
+                definitions = _listed(place.get(key))
                 if isinstance(definitions, list) and definitions:
-                    names = tuple(name for tool in definitions if (name := tool_name(tool)))
+                    names = tuple(name for tool in definitions for name in tool_names(tool))
                     return Tools(names, exact.dumps(definitions))
         return Tools()
 
 
+def tool_names(definition: object) -> list[str]:
+    """The names in a tool definition of any dialect; one of Gemini's declares several."""
+    if isinstance(definition, Mapping):
+        declared = definition.get("functionDeclarations", definition.get("function_declarations"))
+        if isinstance(declared, list):
+            return [name for each in declared if (name := tool_name(each))]
+    name = tool_name(definition)
+    return [name] if name else []
+
+
+def _listed(definitions: object) -> object:
+    """Tool definitions that data sets keep as a text, as the list in it."""
+    if isinstance(definitions, str) and definitions.lstrip().startswith("["):
+        try:
+            return exact.loads(definitions)
+        except exact.ExactError:
+            return None
+    return definitions
+
+
 def tool_name(definition: object) -> str:
-    """The name in a tool definition of any of the three dialects."""
+    """The name in a tool definition that is for one tool."""
     if not isinstance(definition, Mapping):
         return ""
     inner = definition.get("function")
@@ -338,6 +372,15 @@ def _staying(layout: Layout, starts: set[int]) -> Layout:
 
 def _with_usage(message: Message, usage: Any) -> Message:
     return replace(message, usage=usage)
+
+
+def _said(holder: Mapping[str, Any], response: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    found = (_string(each.get(key)) for each in (holder, response) for key in keys)
+    return next((one for one in found if one), "")
+
+
+def _usage(holder: Mapping[str, Any]) -> Usage | None:
+    return usage_of(holder.get("usage")) or usage_of(holder.get("usageMetadata"))
 
 
 def _string(value: object) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from compaction.findings import Finding
+from compaction.formats.dialects.blocks import parse_content
 from compaction.formats.jsonspans import Member, Node
 from compaction.formats.pieces import Cut, Keep
 from compaction.formats.sketching import Parse
@@ -56,11 +57,16 @@ class Shape:
     """Where a dialect keeps what: paths from the root of a document (or a line).
 
     `answers` lead to one message, or to a list of items, that came back. `instructions` is the
-    key of the system prompt beside the list. `live_from` gives the index of the first message in
-    the window, and of the first behind a compaction; `hidden` the indexes of those that are not
-    in the window for another reason, and the reason. `facts` are what is not found under the
-    usual keys (`id`, `timestamp`, `model`, `usage`). Where one record is several messages, `cut`
-    gives them and `keep` the record with some of them.
+    key of the system prompt beside the list, or keys it may have; `instruct` reads it. `live_from`
+    gives the index of the first message in the window, and of the first behind a compaction;
+    `hidden` the indexes of those that are not in the window for another reason, and the reason.
+    `facts` are what is not found under the usual keys (`id`, `timestamp`, `model`, `usage`). Where one record is several messages, `cut`
+    gives them and `keep` the record with some of them. `parsers` give every record of a list its
+    own `parse`, where what one says depends on its neighbours.
+
+    `groups` lead to lists of objects that each hold a conversation. `about` gives the `model`,
+    `title`, `tools` and `context_window` of a conversation from its object and the document,
+    `called` its id. Where logs are not `growing`, two conversations that start alike are two.
     """
 
     format: str
@@ -69,7 +75,8 @@ class Shape:
     parse: Callable[[Mapping[str, Any]], tuple[Part, ...]]
     role: Callable[[Mapping[str, Any], Sequence[Part]], str]
     is_message: Callable[[object], bool]
-    instructions: str = ""
+    instructions: str | tuple[str, ...] = ""
+    instruct: Parse = parse_content
     single: bool = False
     live_from: Callable[[Sequence[object]], int] = lambda _: 0
     summary: Callable[[Mapping[str, Any]], str] = lambda _: ""
@@ -80,10 +87,18 @@ class Shape:
     facts: Callable[[Mapping[str, Any]], Facts] | None = None
     cut: Cut | None = None
     keep: Keep | None = None
+    parsers: Callable[[Sequence[object]], Sequence[Parse]] | None = None
+    groups: tuple[Path, ...] = ()
+    about: Callable[[Mapping[str, Any], object], Mapping[str, Any]] = lambda _a, _b: {}
+    called: Callable[[Mapping[str, Any]], str] = lambda _: ""
+    growing: bool = True
 
     @property
     def structural(self) -> frozenset[str]:
         """The keys on any of the paths."""
         return frozenset(
-            step for path in self.lists + self.answers for step in path if isinstance(step, str)
+            step
+            for path in self.lists + self.answers + self.groups
+            for step in path
+            if isinstance(step, str)
         )

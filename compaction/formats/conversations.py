@@ -76,6 +76,16 @@ class Finder:
             break
         return found
 
+    def grouped(self, root: Node) -> list[Found]:
+        """The conversations in the first list of such that a document has."""
+        for path in self._shape.groups:
+            node = root.get(*path)
+            items = node.items if node is not None else None
+            found = [one for item in items or () if (one := self.locate(item))]
+            if found:
+                return found
+        return []
+
     def _is_list(self, node: Node) -> bool:
         if isinstance(node.value, str):
             return self._shape.single
@@ -105,8 +115,8 @@ class Finder:
                 f"it has {len(found):,}, numbered from 1."
             )
         first, last = found[0].values, found[-1].values
-        growing = len(last) > len(first) and last[: max(1, len(first) - 1)] == first[:-1]
-        if growing and len(first) > 1:
+        longer = self._shape.growing and len(last) > len(first) > 1
+        if longer and last[: max(1, len(first) - 1)] == first[:-1]:
             self._tell(
                 "info",
                 "growing-log",
@@ -137,6 +147,7 @@ def _conversations(found: Sequence[Found], shape: Shape) -> Iterator[Conversatio
         stated = next(
             (record[key] for key in ("id", "conversation_id", "task_id") if key in record), None
         )
+        stated = (shape.called(record) if isinstance(record, Mapping) else "") or stated
         name = str(stated) if isinstance(stated, (str, int)) else str(number)
         if name in seen:
             name = str(number)
