@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 _HOMES: tuple[tuple[str, str], ...] = (
     ("claude_code", "ClaudeCode"),
     ("codex", "Codex"),
+    ("copilot_cli", "CopilotCli"),
+    ("swe_agent", "SweAgent"),
+    ("mini_swe_agent", "MiniSweAgent"),
+    ("langchain", "LangChain"),
     ("anthropic_messages", "AnthropicMessages"),
     ("openai_responses", "OpenAIResponses"),
     ("openai_chat", "OpenAIChat"),
