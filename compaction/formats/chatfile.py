@@ -11,11 +11,11 @@ from typing import Any
 
 from compaction.errors import Cancelled
 from compaction.findings import Finding
-from compaction.formats import exact
 from compaction.formats.base import ReadOptions
 from compaction.formats.chatshape import File, Shape
 from compaction.formats.conversations import Finder, Found, nothing
 from compaction.formats.dialects.blocks import parse_content
+from compaction.formats.dialects.tools import tools_in
 from compaction.formats.jsonspans import Member, Node
 from compaction.formats.layout import Layout, Listing, Slot
 from compaction.formats.leaving import LeftOut
@@ -27,7 +27,6 @@ from compaction.messages import (
     RecordedCompaction,
     Session,
     Span,
-    Tools,
     Usage,
 )
 
@@ -235,7 +234,7 @@ class _Reading:
             title=title,
             model=model,
             history=options.history,
-            tools=self._tools(holder),
+            tools=tools_in(holder),
             window=_window(holder),
             problems=(*self._problems, *self._finder.problems),
             left_out=dict(left_out.counts),
@@ -316,45 +315,6 @@ class _Reading:
             bound=shape.bound(value),
             pointer=pointer,
         )
-
-    def _tools(self, holder: Mapping[str, Any]) -> Tools:
-        inner = holder.get("kwargs")
-        for place in (holder, inner if isinstance(inner, Mapping) else {}):
-            for key in ("tools", "functions"):
-                definitions = _listed(place.get(key))
-                if isinstance(definitions, list) and definitions:
-                    names = tuple(name for tool in definitions for name in tool_names(tool))
-                    return Tools(names, exact.dumps(definitions))
-        return Tools()
-
-
-def tool_names(definition: object) -> list[str]:
-    """The names in a tool definition of any dialect; one of Gemini's declares several."""
-    if isinstance(definition, Mapping):
-        declared = definition.get("functionDeclarations", definition.get("function_declarations"))
-        if isinstance(declared, list):
-            return [name for each in declared if (name := tool_name(each))]
-    name = tool_name(definition)
-    return [name] if name else []
-
-
-def _listed(definitions: object) -> object:
-    """Tool definitions that data sets keep as a text, as the list in it."""
-    if isinstance(definitions, str) and definitions.lstrip().startswith("["):
-        try:
-            return exact.loads(definitions)
-        except exact.ExactError:
-            return None
-    return definitions
-
-
-def tool_name(definition: object) -> str:
-    """The name in a tool definition that is for one tool."""
-    if not isinstance(definition, Mapping):
-        return ""
-    inner = definition.get("function")
-    name = inner.get("name") if isinstance(inner, Mapping) else definition.get("name")
-    return _string(name) or _string(definition.get("type"))
 
 
 def _staying(layout: Layout, starts: set[int]) -> Layout:

@@ -60,13 +60,10 @@ class Shape:
     key of the system prompt beside the list, or keys it may have; `instruct` reads it. `live_from`
     gives the index of the first message in the window, and of the first behind a compaction;
     `hidden` the indexes of those that are not in the window for another reason, and the reason.
-    `facts` are what is not found under the usual keys (`id`, `timestamp`, `model`, `usage`). Where one record is several messages, `cut`
-    gives them and `keep` the record with some of them. `parsers` give every record of a list its
-    own `parse`, where what one says depends on its neighbours.
-
-    `groups` lead to lists of objects that each hold a conversation. `about` gives the `model`,
-    `title`, `tools` and `context_window` of a conversation from its object and the document,
-    `called` its id. Where logs are not `growing`, two conversations that start alike are two.
+    `facts` are what is not found under the usual keys (`id`, `timestamp`, `model`, `usage`).
+    Where one record is several messages, `cut` gives them and `keep` the record with some of
+    them. `parsers` give every record of a list its own `parse`, where what one says depends on
+    its neighbours.
     """
 
     format: str

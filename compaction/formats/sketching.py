@@ -155,10 +155,26 @@ def time_of(record: Mapping[str, Any]) -> str:
     return ""
 
 
+#: Gemini's counts: read, answered, thought, and read from the cache, in both spellings.
+_GEMINI = (
+    ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount"),
+    (
+        "prompt_token_count",
+        "candidates_token_count",
+        "thoughts_token_count",
+        "cached_content_token_count",
+    ),
+)
+
+
 def usage_of(value: object) -> Usage | None:
-    """Usage as any of the three APIs reports it, normalised; None when nothing is said."""
+    """Usage as any of the APIs reports it, normalised; None when nothing is said."""
     if not isinstance(value, Mapping):
         return None
+    for keys in _GEMINI:
+        prompt, answer, thoughts, from_cache = (_count(value, key) for key in keys)
+        if prompt is not None:
+            return Usage(prompt, (answer or 0) + (thoughts or 0), from_cache or 0)
     chat = _count(value, "prompt_tokens")
     written = _count(value, "cache_creation_input_tokens") or 0
     details = value.get("prompt_tokens_details") or value.get("input_tokens_details")

@@ -88,6 +88,7 @@ def _is_part(part: object) -> bool:
         isinstance(part, Mapping)
         and "type" not in part
         and "part_kind" not in part
+        and "kind" not in part
         and not _MEMBERS.isdisjoint(part)
     )
 
