@@ -67,7 +67,6 @@ _KNOWN: tuple[_Known, ...] = tuple(
         ("a pydantic-ai message list", "kind parts"),
         ("Vercel AI messages", "role parts"),
         ("LangSmith runs", "run_type inputs"),
-        ("LangChain messages", "lc kwargs"),
     )
 )
 
