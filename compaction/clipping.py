@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from compaction.findings import Finding
 from compaction.messages import Inline, Message, Part, Text, ToolResult, describe
-from compaction.tokens import Counter, count_message, counter
+from compaction.tokens import Counter, count_message
 
 if TYPE_CHECKING:
     from compaction.compacting import Compacted
@@ -37,7 +37,7 @@ def clip_largest(result: Compacted) -> Compacted:
     plan = result.plan
     if plan.policy.fit != "clip-largest" or not result.over_budget or result.failure:
         return result
-    counting = counter(plan.counts.tokenizer)
+    counting = plan.counts.counter
     over = result.tokens_after - plan.budget + (plan.policy.trigger.when == "reach")
     messages, account = list(result.messages), list(result.account)
     findings: list[Finding] = []

@@ -21,7 +21,7 @@ from compaction.secrets import mask, masked_kinds
 from compaction.summary import Placeholder, Summarizer, SummaryRequest, summarizer_named
 from compaction.summary.earlier import covered, earlier_summary
 from compaction.summary.protocol import usable
-from compaction.tokens import count_message, counter
+from compaction.tokens import count_message
 
 #: Tokens under which no text is worth asking a summarizer for.
 _LEAST = 8
@@ -183,13 +183,13 @@ def _request(plan: Plan, cancelled: IsCancelled | None) -> SummaryRequest:
     limit = block.max_tokens
     if block.accept == "smaller":
         frame = _summary_message(plan, "")
-        bare = count_message(frame, counter(plan.counts.tokenizer))
+        bare = count_message(frame, plan.counts.counter)
         limit = min(limit, plan.tokens_summarized - bare - 1)
     after = plan.summarized[-1] + 1
     request = SummaryRequest(
         messages=messages,
         max_tokens=limit,
-        counter=counter(plan.counts.tokenizer),
+        counter=plan.counts.counter,
         previous=tuple(text for text in earlier if text is not None),
         follows=every[after] if after < len(every) else None,
         labels=labels,
@@ -340,7 +340,7 @@ def _made(plan: Plan, used: str, text: str, summarizer: str, edited: bool) -> Su
         text=text if edited else used,
         content=entry.text,
         role=entry.role,
-        tokens=count_message(entry, counter(plan.counts.tokenizer)),
+        tokens=count_message(entry, plan.counts.counter),
         summarizer=summarizer,
         edited=edited,
         message=entry,
@@ -368,4 +368,4 @@ def _regions(plan: Plan) -> Regions:
 
 
 def _frame(plan: Plan) -> int:
-    return count_message(_summary_message(plan, ""), counter(plan.counts.tokenizer))
+    return count_message(_summary_message(plan, ""), plan.counts.counter)

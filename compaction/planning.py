@@ -288,11 +288,17 @@ class _Outline:
 def counts_for(session: Session, policy: Policy) -> Counts:
     """The counts that `policy` decides by: made with its tokenizer, cached for the session.
 
-    chars/4 of a session of chat dicts is the published estimate, a quarter of the characters of
-    all contents: a message has its share of that, so that every total is exact.
+    `calibrated` are the numbers of the provider where the session reports any, plain ones where
+    it does not. chars/4 of a session of chat dicts is the published estimate, a quarter of the
+    characters of all contents: a message has its share of that, so that every total is exact.
     """
     from compaction.tokens import count
 
+    if policy.tokens == "calibrated":
+        from compaction.tokens import calibrate
+
+        plain = count(session)
+        return calibrate(session, plain) or plain
     if policy.tokens != "chars/4" or session.format not in _CHAT_DICTS:
         return count(session, policy.tokens)
     from compaction.recipes import CHARS_PER_TOKEN, content_chars

@@ -66,7 +66,7 @@ __all__ = [
 ]
 
 #: Tokenizers a policy may name.
-TOKENIZERS = ("o200k_base", "cl100k_base", "chars/4", "fast")
+TOKENIZERS = ("o200k_base", "cl100k_base", "chars/4", "fast", "calibrated")
 
 _TRIGGER, _HEAD, _RECENT, _SAFETY, _SUMMARY = Trigger(), Head(), Recent(), Safety(), SummaryBlock()
 
@@ -157,11 +157,6 @@ class Policy:
         one_of("iterate", self.iterate, get_args(Iterate))
         one_of("fit", self.fit, get_args(Fit))
         one_of("failure", self.failure, get_args(Failure))
-        if self.tokens == "calibrated":
-            raise SettingError(
-                "tokens",
-                f"tokens: calibrated is not supported; {', '.join(TOKENIZERS)} are.",
-            )
         one_of("tokens", self.tokens, TOKENIZERS)
 
     @property

@@ -1,7 +1,8 @@
-"""`compaction inspect`: what is in a session, and what of its file could not be used."""
+"""`compaction inspect`: what is in a session, what ate it, and what of its file is not used."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
 
 _BAR = 24
 
+#: Cells of a name at most.
+_NAME = 40
+
+#: Rows of the longer tables.
+_FILES = 12
+_REPEATS = 12
+
 
 @click.command(short_help="What is in it: tokens by role, tool and kind, the largest, problems.")
 @session_argument
@@ -44,8 +52,10 @@ def inspect(as_json: bool, largest: int, **given: Any) -> None:
 
     \b
     --json prints {"session": {"name", "format", "title", "model", "history", "messages",
-    "turns", "groups", "window", "bytes"}, "tokens": {"total", "messages", "overhead",
-    "tokenizer", "exact"}, "roles", "kinds", "tools": [{"name", "count", "tokens"}, ...],
+    "turns", "groups", "window", "bytes"}, "why", "tokens": {"total", "messages", "overhead",
+    "tokenizer", "exact", "label"}, "reported": {"context", "calibrated", "overhead",
+    "responses", "ratio", "block", "plain_error"} | null, "roles", "kinds", "tools", "files":
+    [{"name", "count", "tokens"}, ...], "repeats": [{"what", "name", "messages", "wasted"}, ...],
     "largest": [{"message", "role", "tool", "tokens", "text"}, ...], "open_calls",
     "orphan_results": [{"message", "id"}, ...], "compactions": [{"at", "trigger", "before",
     "after", "line"}, ...], "left_out": {REASON: N}, "conversations": [{"id", "title",
@@ -54,48 +64,75 @@ def inspect(as_json: bool, largest: int, **given: Any) -> None:
     """
     from compaction.groups import find_groups
     from compaction.inspecting import inspect as look
+    from compaction.over_budget import why_over
+    from compaction.tokens import calibrate
     from tui.cli_work import counted, load_session, policy_of
 
     settings = Settings.of(given)
     session = load_session(settings)
     counts = counted(session, policy_of(settings))
     found = look(session, counts, largest=largest)
+    why = why_over(session, counts, found)
+    calibrated = counts if counts.calibration else calibrate(session, counts)
     groups = find_groups(session.messages)
     if as_json:
-        print_json(_document(session, counts, found, groups))
+        print_json(_document(session, counts, calibrated, found, groups, why))
     else:
-        _print(Printer.standard(), session, counts, found, groups)
+        _print(Printer.standard(), session, counts, calibrated, found, groups, why)
 
 
 # --------------------------------------------------------------------------------- for people
 
 
 def _print(
-    printer: Printer, session: Session, counts: Counts, found: Inspection, groups: Groups
+    printer: Printer,
+    session: Session,
+    counts: Counts,
+    calibrated: Counts | None,
+    found: Inspection,
+    groups: Groups,
+    why: str,
 ) -> None:
     print_title(printer, session, counts)
     printer.line()
-    printer.table([Column(), Column()], [*_facts(session, counts, groups)])
+    printer.line(why)
+    printer.line()
+    printer.table([Column(), Column()], [*_facts(session, counts, calibrated, groups)])
     _print_shares(printer, "Tokens by role", "messages", found.roles, counts)
     _print_shares(printer, "Tokens by kind", "messages", found.kinds, counts)
     _print_shares(printer, "Tokens by tool, results included", "calls", found.tools, counts)
+    files = [replace(each, name=_tail(each.name)) for each in found.files[:_FILES]]
+    _print_shares(printer, "Tokens by file", "calls", files, counts)
     _print_largest(printer, session, counts, found)
+    _print_repeats(printer, found)
     _print_rest(printer, session)
 
 
-def _facts(session: Session, counts: Counts, groups: Groups) -> list[list[str | Cell]]:
+def _facts(
+    session: Session, counts: Counts, calibrated: Counts | None, groups: Groups
+) -> list[list[str | Cell]]:
     facts: list[list[str | Cell]] = [
         ["turns", f"{len(groups.turns):,}"],
         ["groups", f"{len(groups.starts):,}"],
     ]
     if session.title:
         facts.insert(0, ["title", session.title])
-    if counts.overhead:
+    if counts.overhead and counts.calibration is None:
         facts.append(["overhead", f"{counts.overhead:,} tokens of tool definitions in the file"])
     reported = next((m.usage for m in reversed(session.messages) if m.usage), None)
     if reported is not None:
         facts.append(
             ["reported", f"{reported.context:,} tokens of context read for the last response"]
+        )
+    if calibrated is not None and calibrated.calibration is not None:
+        facts.append(
+            ["calibrated", f"{calibrated.total:,} tokens, {calibrated.calibration.words()}"]
+        )
+        facts.append(
+            [
+                "overhead",
+                f"{calibrated.overhead:,} tokens that are no message: system prompt, tools, client",
+            ]
         )
     if session.window:
         facts.append(["window", f"{session.window:,} tokens"])
@@ -106,6 +143,11 @@ def _facts(session: Session, counts: Counts, groups: Groups) -> list[list[str | 
     if groups.orphans:
         facts.append(["orphan results", _places(groups.orphans)])
     return facts
+
+
+def _tail(path: str) -> str:
+    """A path whose end can be read in its column."""
+    return path if len(path) <= _NAME else "…" + path[-_NAME + 1 :]
 
 
 def _places(pairs: Sequence[tuple[int, str]]) -> str:
@@ -123,7 +165,7 @@ def _print_shares(
     largest = max(1, *(each.tokens for each in shares))
     printer.table(
         [
-            Column(widest=32),
+            Column(widest=_NAME),
             Column(unit, right=True),
             Column("tokens", right=True),
             Column("share", right=True),
@@ -142,9 +184,7 @@ def _print_shares(
     )
 
 
-def _print_largest(
-    printer: Printer, session: Session, counts: Counts, found: Inspection
-) -> None:
+def _print_largest(printer: Printer, session: Session, counts: Counts, found: Inspection) -> None:
     if not found.largest:
         return
     printer.heading("The largest messages")
@@ -170,6 +210,24 @@ def _print_largest(
             for index in found.largest
         ],
     )
+
+
+def _print_repeats(printer: Printer, found: Inspection) -> None:
+    if not found.repeats:
+        return
+    printer.heading("More than once in it")
+    printer.table(
+        [Column(), Column(widest=_NAME), Column("wasted", right=True), Column()],
+        [
+            [each.what, _tail(each.name), f"{each.wasted:,}", _numbers(each.messages)]
+            for each in found.repeats[:_REPEATS]
+        ],
+    )
+
+
+def _numbers(indexes: Sequence[int]) -> str:
+    shown = " ".join(f"#{index}" for index in indexes[:6])
+    return shown if len(indexes) <= 6 else f"{shown} and {len(indexes) - 6} more"
 
 
 def _print_rest(printer: Printer, session: Session) -> None:
@@ -214,8 +272,29 @@ def _print_rest(printer: Printer, session: Session) -> None:
 # ------------------------------------------------------------------------------- for programs
 
 
+def _reported(session: Session, calibrated: Counts | None) -> dict[str, object] | None:
+    usage = next((m.usage for m in reversed(session.messages) if m.usage), None)
+    if usage is None:
+        return None
+    made = calibrated.calibration if calibrated is not None else None
+    return {
+        "context": usage.context,
+        "calibrated": calibrated.total if calibrated is not None else None,
+        "overhead": calibrated.overhead if calibrated is not None else None,
+        "responses": made.responses if made else None,
+        "ratio": round(made.ratio, 4) if made else None,
+        "block": round(made.block, 2) if made else None,
+        "plain_error": round(made.plain_error, 4) if made and made.plain_error else None,
+    }
+
+
 def _document(
-    session: Session, counts: Counts, found: Inspection, groups: Groups
+    session: Session,
+    counts: Counts,
+    calibrated: Counts | None,
+    found: Inspection,
+    groups: Groups,
+    why: str,
 ) -> dict[str, object]:
     messages = session.messages
     return {
@@ -231,16 +310,21 @@ def _document(
             "window": session.window,
             "bytes": session.source.size,
         },
+        "why": why,
         "tokens": {
             "total": counts.total,
             "messages": sum(counts.tokens),
             "overhead": counts.overhead,
             "tokenizer": counts.tokenizer,
             "exact": counts.exact,
+            "label": counts.label,
         },
+        "reported": _reported(session, calibrated),
         "roles": [each.as_json() for each in found.roles],
         "kinds": [each.as_json() for each in found.kinds],
         "tools": [each.as_json() for each in found.tools],
+        "files": [each.as_json() for each in found.files],
+        "repeats": [each.as_json() for each in found.repeats],
         "largest": [
             {
                 "message": index,

@@ -52,9 +52,7 @@ class Tokens(_Count):
 
     name = "tokens"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number as an int of at least 1."""
         if isinstance(value, int):
             return value
@@ -128,7 +126,8 @@ def reading_options(command: Command) -> Command:
         click.option(
             "--tokenizer",
             metavar="NAME",
-            help="Count with o200k_base (the default), chars/4, or another known name.",
+            help="Count with o200k_base (the default), chars/4, fast, cl100k_base, or calibrated "
+            "(made true by the usage that the file reports).",
         ),
     )
 

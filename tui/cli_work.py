@@ -108,9 +108,9 @@ def _suited(amount: float, policy: Policy) -> float:
 
 def counted(session: Session, policy: Policy) -> Counts:
     """The tokens of every message under the tokenizer of the policy."""
-    from compaction.tokens import count as count_tokens
+    from compaction.planning import counts_for
 
-    return count_tokens(session, policy.tokens)
+    return counts_for(session, policy)
 
 
 def planned(session: Session, settings: Settings) -> Plan:

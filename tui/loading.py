@@ -152,9 +152,18 @@ def count(
 ) -> None:
     """Count the messages of `session`, telling of every batch."""
     from compaction.planning import counts_for
-    from compaction.tokens import CountCache, Counts, count_steps, foreign_model, tools_tokens
+    from compaction.tokens import (
+        DEFAULT,
+        CountCache,
+        Counts,
+        calibrate,
+        count_steps,
+        foreign_model,
+        tools_tokens,
+    )
 
-    tokenizer = policy.tokens
+    calibrated = policy.tokens == "calibrated"
+    tokenizer = DEFAULT if calibrated else policy.tokens
     try:
         if tokenizer == "chars/4":
             post(Counted(ticket, counts_for(session, policy)))
@@ -169,6 +178,8 @@ def count(
             post(Counted(ticket, Counts(tokenizer, estimated.tokens, overhead=overhead)))
         for start, tokens in count_steps(session, tokenizer, cache=kept, cancelled=stopped):
             counts = counts.with_counted(start, tokens, tokenizer)
+            if calibrated and counts.exact:
+                counts = calibrate(session, counts) or counts
             post(Counted(ticket, counts))
             if stopped():
                 return

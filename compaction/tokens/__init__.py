@@ -8,19 +8,22 @@ message. Heavy things (tiktoken, the ranks) are loaded when something is first c
 from __future__ import annotations
 
 from compaction.tokens.cache import CountCache
+from compaction.tokens.calibrating import calibrate
 from compaction.tokens.costs import count_message, count_parts
 from compaction.tokens.counters import DEFAULT, NAMES, Counter, counter
 from compaction.tokens.counting import count, count_steps, foreign_model, tools_tokens
-from compaction.tokens.counts import Counts
+from compaction.tokens.counts import Calibration, Counts
 from compaction.tokens.estimating import estimate
 from compaction.tokens.media import image_tokens, media_tokens
 
 __all__ = [
     "DEFAULT",
     "NAMES",
+    "Calibration",
     "CountCache",
     "Counter",
     "Counts",
+    "calibrate",
     "count",
     "count_message",
     "count_parts",

@@ -136,6 +136,30 @@ class QuarterCounter:
         return [len(text) // 4 for text in texts]
 
 
+class Scaled:
+    """Another counter at a price: so many tokens for each of its own, and for the frame."""
+
+    exact = False
+
+    def __init__(self, plain: Counter, ratio: float, block: float) -> None:
+        self._plain = plain
+        self._ratio = ratio
+        self.name = plain.name
+        self.encoding = f"{plain.encoding} x {ratio:.3f}"
+        frame = plain.framing
+        self.framing = Framing(
+            round((frame.message + frame.role) * ratio + block) - frame.role, frame.role, frame.name
+        )
+
+    def count(self, text: str) -> int:
+        """The tokens of `text`, rounded."""
+        return round(self._plain.count(text) * self._ratio)
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """The tokens of every text, in order."""
+        return [round(count * self._ratio) for count in self._plain.count_many(texts)]
+
+
 _lock = Lock()
 _counters: dict[str, Counter] = {}
 

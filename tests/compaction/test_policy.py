@@ -87,7 +87,7 @@ def test_pins_are_sorted_and_single() -> None:
         (lambda: Policy(safety=Safety("grp")), "did you mean group"),  # type: ignore[arg-type]
         (lambda: Policy(fit="shrink"), "did you mean shrink-recent"),  # type: ignore[arg-type]
         (lambda: Policy(iterate="stack"), "not supported; update"),  # type: ignore[arg-type]
-        (lambda: Policy(tokens="calibrated"), "not supported"),
+        (lambda: Policy(tokens="calibrate"), "did you mean calibrated"),
         (lambda: Policy(tokens="o200k"), "did you mean o200k_base"),
         (lambda: Policy(before=("clear_thinking",)), "not supported"),
         (lambda: Policy(name=" "), "name is empty"),

@@ -1,0 +1,180 @@
+"""Counts made true by the usage in the file: shares, overhead, the fitted price, the label."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compaction.compacting import compact
+from compaction.messages import (
+    Media,
+    Message,
+    RecordedCompaction,
+    Session,
+    Source,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+    message,
+)
+from compaction.planning import counts_for, plan
+from compaction.policy import Policy
+from compaction.tokens import Counts, calibrate, count
+
+
+def said(context: int, text: str = "Done.") -> Message:
+    return replace(message("assistant", text), usage=Usage(context, 5))
+
+
+def session(*messages: Message, model: str = "", **more: object) -> Session:
+    return Session(Source(b""), "openai-chat", messages, model=model, **more)  # type: ignore[arg-type]
+
+
+def counts(*tokens: int) -> Counts:
+    return Counts("o200k_base", array("q", tokens))
+
+
+def calibrated(talk: Session, plain: Counts) -> Counts:
+    made = calibrate(talk, plain)
+    assert made is not None
+    assert made.calibration is not None
+    return made
+
+
+def test_between_two_responses_stands_exactly_what_the_context_grew_by() -> None:
+    talk = session(
+        message("user", "Go."), said(5_000), message("user", "More."), said(5_090), said(5_200)
+    )
+    made = calibrated(talk, counts(100, 20, 40, 30, 50))
+    assert made.tokens[1] + made.tokens[2] == 90
+    assert made.tokens[3] == 110
+    assert made.tokens[2] > made.tokens[1], "each its share: 40 counted tokens against 20"
+    assert made.between(0, 4) + made.overhead == 5_200
+
+
+def test_what_the_first_response_read_beyond_its_messages_is_overhead() -> None:
+    made = calibrated(session(message("user", "Go."), said(18_000)), counts(100, 20))
+    assert made.overhead == 18_000 - made.tokens[0]
+    assert 100 <= made.tokens[0] <= 130
+
+
+def test_a_session_without_usage_is_not_calibrated() -> None:
+    assert calibrate(session(message("user", "Go.")), counts(10)) is None
+    talk = session(message("user", "Go."))
+    assert counts_for(talk, Policy(tokens="calibrated")).tokens == count(talk).tokens
+
+
+def test_a_response_that_cannot_have_read_the_list_is_not_believed() -> None:
+    talk = session(message("user", "x"), said(10), message("user", "y"), said(60))
+    assert calibrate(talk, counts(4_000, 100, 4_000, 100)) is None
+
+
+def test_items_of_one_response_stand_behind_what_it_read() -> None:
+    thought = message("assistant", "Thinking aloud.")
+    talk = session(message("user", "Go."), thought, said(1_000), message("user", "b"), said(1_300))
+    made = calibrated(talk, counts(100, 70, 20, 40, 5))
+    assert made.between(0, 1) + made.overhead == 1_000, "the thought was written, not read"
+    assert made.between(1, 4) == 300
+
+
+def test_a_recorded_compaction_starts_anew() -> None:
+    talk = session(
+        message("user", "old"),
+        said(90_000),
+        message("user", "Summary of it."),
+        said(9_000),
+        message("user", "next"),
+        said(9_400),
+        compactions=(RecordedCompaction(2),),
+    )
+    made = calibrated(talk, counts(900, 50, 600, 20, 30, 5))
+    assert made.calibration is not None
+    assert made.calibration.responses == 2
+    assert made.between(3, 5) == 400
+
+
+def test_the_price_is_found_and_the_plain_error_told() -> None:
+    listed: list[Message] = [message("user", "Go.")]
+    tokens = [50]
+    context = 20_000
+    for number in range(60):
+        listed += [said(context), message("user", "again")]
+        tokens += [100 + number * 7, 40 + number * 3]
+        context += round(1.5 * (tokens[-1] + tokens[-2]) + 2 * 30)
+    made = calibrated(session(*listed, model="claude-x"), counts(*tokens))
+    price = made.calibration
+    assert price is not None
+    assert price.ratio == pytest.approx(1.5, abs=0.05)
+    assert price.block == pytest.approx(30, abs=8)
+    assert price.plain_error == pytest.approx(-0.42, abs=0.05)
+    assert "60 responses" in made.label
+    assert "% low" in made.label
+
+
+def test_media_do_not_spoil_the_price() -> None:
+    picture = message("user", [Text("Look."), Media("image", "image/png")])
+    talk = session(
+        message("user", "a"), said(1_000), picture, said(9_000), message("user", "b"), said(9_110)
+    )
+    made = calibrated(talk, counts(50, 20, 90, 20, 80, 5))
+    assert made.calibration is not None
+    assert made.calibration.ratio < 1.6
+
+
+def test_a_summary_is_counted_at_the_same_price() -> None:
+    listed: list[Message] = [message("user", "Weigh the crates of lane nine. " * 40)]
+    context = 1_000
+    for number in range(12):
+        call = ToolCall(f"c{number}", "weigh", '{"lane": 9}')
+        listed += [
+            replace(message("assistant", [call]), usage=Usage(context, 5)),
+            message("tool", [ToolResult(f"c{number}", (Text("crate 17: 40 kg " * 30),))]),
+        ]
+        context += 900
+    talk = session(*listed, model="claude-y")
+    policy = Policy(budget=6_000, keep_recent=4, tokens="calibrated")
+    decided = plan(talk, policy)
+    assert decided.compacts
+    result = compact(decided)
+    plain = compact(plan(talk, policy.replace(tokens="o200k_base", budget=3_000)))
+    assert result.summary is not None
+    assert plain.summary is not None
+    ratio = decided.counts.calibration
+    assert ratio is not None
+    if result.summary.content == plain.summary.content:
+        assert result.summary.tokens == pytest.approx(
+            plain.summary.tokens * ratio.ratio + ratio.block, rel=0.05
+        )
+    assert result.tokens_after < result.tokens_before
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 5_000), st.integers(1, 3_000), st.integers(-500, 9_000)),
+        min_size=1,
+        max_size=30,
+    ),
+    st.integers(60, 200_000),
+)
+def test_messages_and_overhead_add_up_to_what_the_last_response_read(
+    rounds: list[tuple[int, int, int]], context: int
+) -> None:
+    listed: list[Message] = []
+    tokens: list[int] = []
+    for asked, answered, growth in rounds:
+        listed += [message("user", "x"), said(context)]
+        tokens += [asked, answered]
+        context = max(1, context + growth)
+    made = calibrate(session(*listed), counts(*tokens))
+    if made is None:
+        return
+    told = made.calibration
+    assert told is not None
+    assert made.overhead >= 0
+    assert made.between(0, told.covered) + made.overhead == told.reported
+    assert all(each >= 0 for each in made.tokens)
