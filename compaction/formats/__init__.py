@@ -35,6 +35,7 @@ _HOMES: tuple[tuple[str, str], ...] = (
     ("codex", "Codex"),
     ("copilot_cli", "CopilotCli"),
     ("cursor", "Cursor"),
+    ("cursor_chats", "CursorChats"),
     ("swe_agent", "SweAgent"),
     ("mini_swe_agent", "MiniSweAgent"),
     ("inspect_log", "Inspect"),

@@ -17,6 +17,7 @@ from compaction.messages import Source
 _OPENERS: tuple[tuple[bytes, str, str], ...] = (
     (b"\x1f\x8b", "compressed", "gunzipped"),
     (b"SQLite format 3\0", "sqlite_files", "opened"),
+    (b"PK\x03\x04", "inspect_archive", "opened"),
 )
 
 #: Module and function that gather the session of a folder; None when it is none of theirs.

@@ -10,7 +10,7 @@ from typing import Any
 from compaction.compacting import compact_with_text
 from compaction.export import render_bytes
 from compaction.formats import load
-from compaction.messages import Message, Session
+from compaction.messages import Message, Session, message
 from compaction.planning import plan
 from compaction.policy import Policy
 
@@ -54,6 +54,12 @@ def survives(session: Session, recent: int = 2) -> bool:
     again = load(saved(session, few))
     assert again.format == session.format
     return same(again.messages, few)
+
+
+def shortened(session: Session) -> bool:
+    """Whether a session too short to be compacted is read again with its last message changed."""
+    few = [*session.messages[:-1], message("user", NOTE, summary="compaction")]
+    return same(load(saved(session, few)).messages, few)
 
 
 def roles(session: Session) -> list[str]:
