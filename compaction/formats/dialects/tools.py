@@ -29,7 +29,7 @@ def tools_in(holder: Mapping[str, Any]) -> Tools:
     inner, settings = holder.get("kwargs"), holder.get("config")
     for place in (holder, inner, settings):
         for key in ("tools", "functions"):
-            definitions = place.get(key) if isinstance(place, Mapping) else None
+            definitions = _listed(place.get(key)) if isinstance(place, Mapping) else None
             if isinstance(definitions, list) and definitions:
                 names = tuple(name for tool in definitions for name in tool_names(tool))
                 return Tools(names, exact.dumps(definitions))
