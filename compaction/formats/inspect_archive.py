@@ -36,6 +36,8 @@ def opened(source: Source) -> Source | None:
             samples = sorted((name for name in members if _SAMPLE.fullmatch(name)), key=_order)
             return Source(_joined(archive, head, samples, members), source.name, source.path)
     except zipfile.BadZipFile as error:
+        if _START.encode() not in source.data[:4096]:
+            return None
         raise SessionError(f"{called(source)} is a damaged ZIP archive: {error}.") from None
     except (NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
         raise SessionError(f"{called(source)} cannot be unpacked: {error}.") from None

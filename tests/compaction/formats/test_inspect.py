@@ -4,6 +4,7 @@ import copy
 import io
 import json
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -246,7 +247,7 @@ def test_a_session_from_elsewhere_becomes_a_log() -> None:
 # -------------------------------------------------------------------------------- archives
 
 
-def archive(members: dict[str, object], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def archive(members: Mapping[str, object], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as made:
         for name, value in members.items():
@@ -289,7 +290,8 @@ def test_other_archives_are_refused_as_before() -> None:
 
 
 def test_an_archive_that_cannot_be_unpacked_says_why() -> None:
-    whole = archive({"header.json": HEADER, "samples/a_epoch_1.json": SAMPLE})
+    members = {"_journal/start.json": HEADER, "samples/a_epoch_1.json": SAMPLE}
+    whole = archive({**members, "header.json": HEADER})
     with pytest.raises(SessionError, match="damaged ZIP archive"):
         load(whole[: len(whole) // 2])
     zstd = whole.replace(
