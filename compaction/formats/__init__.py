@@ -40,6 +40,7 @@ _HOMES: tuple[tuple[str, str], ...] = (
     ("mini_swe_agent", "MiniSweAgent"),
     ("inspect_log", "Inspect"),
     ("langchain", "LangChain"),
+    ("vercel_ai", "VercelAI"),
     ("gemini_contents", "GeminiContents"),
     ("sharegpt", "ShareGPT"),
     ("anthropic_messages", "AnthropicMessages"),

@@ -62,7 +62,6 @@ _KNOWN: tuple[_Known, ...] = tuple(
         ("an Alpaca instruction set", "instruction output"),
         ("a Google ADK session", "events appName"),
         ("a pydantic-ai message list", "kind parts"),
-        ("Vercel AI messages", "role parts"),
         ("LangSmith runs", "run_type inputs"),
     )
 )
