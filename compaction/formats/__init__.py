@@ -39,6 +39,7 @@ _HOMES: tuple[tuple[str, str], ...] = (
     ("swe_agent", "SweAgent"),
     ("mini_swe_agent", "MiniSweAgent"),
     ("inspect_log", "Inspect"),
+    ("atif", "Atif"),
     ("langchain", "LangChain"),
     ("vercel_ai", "VercelAI"),
     ("gemini_contents", "GeminiContents"),

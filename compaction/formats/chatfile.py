@@ -186,30 +186,28 @@ class _Reading:
         values = [node.value for node, _, _ in entries]
         live = shape.live_from(values)
         left_out = LeftOut(options)
-        compactions: tuple[RecordedCompaction, ...] = ()
-        if live:
-            at = len(fronts) + (live if options.history == "full" else 0)
-            compactions = (RecordedCompaction(at, line=entries[live][1].line),)
-            if options.history == "live":
-                spans = (span for _, span, _ in entries[:live])
-                left_out.add("before the last compaction", *spans)
-                entries, values = entries[live:], values[live:]
+        compacted = entries[live][1] if live else None
+        first = live
+        if live and options.history == "live":
+            left_out.add("before the last compaction", *(span for _, span, _ in entries[:live]))
+            entries, values, first = entries[live:], values[live:], 0
         if hidden := shape.hidden(values, holder):
             for index, reason in hidden.items():
                 left_out.add(reason, entries[index][1])
             layout = _staying(layout, {entries[index][1].start for index in hidden})
             entries = [entry for index, entry in enumerate(entries) if index not in hidden]
             values = [node.value for node, _, _ in entries]
-            if compactions and options.history == "full":
-                at = compactions[0].at - sum(index < live for index in hidden)
-                compactions = (replace(compactions[0], at=at),)
+            first -= sum(index < first for index in hidden)
         parsers = shape.parsers(values) if shape.parsers else ()
         messages = [*fronts]
+        compactions: tuple[RecordedCompaction, ...] = ()
         model = _said(holder, response, ("model", "modelVersion"))
         answered = _usage(response) or _usage(holder)
         for number, (node, span, pointer) in enumerate(entries):
             if number % _EVERY == 0:
                 self._report(number, len(entries))
+            if compacted is not None and number == first:
+                compactions = (RecordedCompaction(len(messages), line=compacted.line),)
             parse = parsers[number] if parsers else shape.parse
             messages += self._messages(node, span, pointer, parse)
         if not model:

@@ -26,6 +26,8 @@ _HOMES: tuple[tuple[frozenset[str], str, str, str], ...] = tuple(
     (frozenset(tables.split()), title, module, function)
     for tables, title, module, function in (
         ("session message part", "opencode", "opencode_db", "exported"),
+        ("cursorDiskKV", "Cursor", "cursor_db", "composers"),
+        ("blobs meta", "Cursor", "cursor_db", "stored_chat"),
     )
 )
 
