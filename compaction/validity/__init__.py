@@ -65,9 +65,9 @@ def check(
 ) -> tuple[Finding, ...]:
     """What `dialect` would refuse in `messages`, by message, the gravest first for each.
 
-    `messages` are Messages, or dicts of a chat API, of Anthropic, or Responses items. `tools` are
-    the definitions that are sent along, None when they are not known. Takes time in proportion
-    to the list; parses the bodies that may have something wrong inside.
+    `messages` are Messages, or dicts of a chat API, of Anthropic or Gemini, or Responses items.
+    `tools` are the definitions that are sent along, None when they are not known. Takes time in
+    proportion to the list; parses the bodies that may have something wrong inside.
     Raises PolicyError for a dialect that is not known.
     """
     if dialect not in DIALECTS:

@@ -12,13 +12,18 @@ from typing import Any, Literal
 
 from compaction.findings import Finding, Level
 from compaction.formats.base import Dialect
-from compaction.formats.dialects import anthropic_like, openai_like, responses_like
+from compaction.formats.dialects import (
+    anthropic_like,
+    gemini_like,
+    openai_like,
+    responses_like,
+)
 from compaction.formats.dialects.roles import role_of
 from compaction.messages import Inline, Message, Part, describe
 from compaction.validity.rules import RULES, Rules
 
 #: The shape of the records behind a list; "plain" is `{role, content}` alone, which two APIs share.
-Origin = Literal["", "plain", "openai-chat", "anthropic", "claude-code", "items"]
+Origin = Literal["", "plain", "openai-chat", "anthropic", "claude-code", "items", "gemini"]
 
 _NATIVE: Mapping[Origin, frozenset[Dialect]] = {
     "": frozenset(),
@@ -27,6 +32,7 @@ _NATIVE: Mapping[Origin, frozenset[Dialect]] = {
     "anthropic": frozenset({"anthropic"}),
     "claude-code": frozenset({"anthropic"}),
     "items": frozenset({"openai-responses"}),
+    "gemini": frozenset({"gemini"}),
 }
 
 #: Messages whose records are looked at to tell where a list comes from.
@@ -53,14 +59,23 @@ class View:
 
 
 def view(messages: Sequence[Message | Mapping[str, Any]], dialect: Dialect) -> View:
-    """`messages` as one list to judge. Dicts may be chat messages, Anthropic's, or items."""
-    listed = tuple(one if isinstance(one, Message) else _from_dict(one) for one in messages)
+    """`messages` as one list to judge. Dicts may be chat messages, Anthropic's, items, contents."""
+    parsers = gemini_like.parsers(messages) if any(map(gemini_like.is_content, messages)) else None
+    listed = tuple(
+        one if isinstance(one, Message) else _from_dict(one, parsers[at] if parsers else None)
+        for at, one in enumerate(messages)
+    )
     return View(listed, dialect, RULES[dialect], _origin(listed))
 
 
-def _from_dict(record: Mapping[str, Any]) -> Message:
+def _from_dict(
+    record: Mapping[str, Any], read: Callable[[Any], tuple[Part, ...]] | None
+) -> Message:
     parse: Callable[[Mapping[str, Any]], tuple[Part, ...]]
-    if "role" not in record and isinstance(record.get("type"), str):
+    if read is not None and gemini_like.is_content(record):
+        parts = read(record)
+        role = gemini_like.content_role(record, parts)
+    elif "role" not in record and isinstance(record.get("type"), str):
         parse, role = responses_like.parse_item, responses_like.item_role(record)
         parts = parse(record)
     else:
@@ -105,6 +120,8 @@ def _shape(record: Mapping[str, Any]) -> Origin:
         return "claude-code"
     if isinstance(record.get("payload"), Mapping):
         return "items"
+    if gemini_like.is_content(record):
+        return "gemini"
     if isinstance(kind, str) and kind and (kind != "message" or not _is_anthropic_answer(record)):
         return "items"
     if anthropic_like.speaks([record]):

@@ -222,8 +222,9 @@ class _Run:
 
 
 def _closing(view: View) -> Closing:
-    # A list of Anthropic's own messages is sent as it stands, so one message has to answer;
-    # anything else is rendered (Claude Code does it itself), which joins the user's side.
-    if view.dialect == "anthropic" and view.native and view.origin != "claude-code":
+    # A list of Anthropic's or Gemini's own messages is sent as it stands, so one message has to
+    # answer; anything else is rendered (Claude Code does it itself), which joins the user's side.
+    strict = view.dialect in ("anthropic", "gemini") and view.origin != "claude-code"
+    if strict and view.native:
         return "answer"
     return view.rules.closes

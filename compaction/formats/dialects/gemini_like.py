@@ -80,7 +80,7 @@ def is_content(value: object) -> bool:
     parts = parts_of(value)
     if not parts:
         return isinstance(value.get("role"), str)
-    return all(isinstance(part, (dict, str)) for part in parts) and any(map(_is_part, parts))
+    return any(map(_is_part, parts))
 
 
 def _is_part(part: object) -> bool:
