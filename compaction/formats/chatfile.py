@@ -89,8 +89,10 @@ class _Reading:
             for i, (root, span) in enumerate(zip(roots, spans, strict=True))
             if i not in others
         ]
-        self._others(len(others))
-        return self._finish([], entries, layout, {}, {})
+        heads = [root.value for root in roots if self._shape.heading(root.value)]
+        self._others(len(others) - len(heads))
+        about = self._shape.about(heads[0], None) if heads else {}
+        return self._finish([], entries, layout, about, {})
 
     def _build(self, found: Found) -> Session:
         file, shape = self._file, self._shape
@@ -265,6 +267,10 @@ class _Reading:
                 pointer=pointer,
             )
             for index, piece in enumerate(pieces)
+        ]
+        out = [
+            replace(one, injected=True) if piece.injected else one
+            for one, piece in zip(out, pieces, strict=True)
         ]
         # What the record says of its response belongs to one of its messages, not to each.
         spoke = next((i for i, piece in enumerate(pieces) if piece.role == "assistant"), 0)

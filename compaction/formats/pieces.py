@@ -16,10 +16,11 @@ from compaction.messages import Part, Source, Span
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One of the messages that a record stands for."""
+    """One of the messages that a record stands for; `injected` as of a message."""
 
     role: str
     parts: tuple[Part, ...]
+    injected: bool = False
 
 
 #: The messages a record stands for; the same for the same record.

@@ -50,7 +50,6 @@ class _Known:
 _KNOWN: tuple[_Known, ...] = tuple(
     _Known(title, frozenset(keys.split()))
     for title, keys in (
-        ("an ATIF trajectory", "schema_version steps"),
         ("a ChatGPT export", "mapping current_node"),
         ("a ChatGPT export", "mapping create_time"),
         ("a Claude.ai export", "chat_messages"),
@@ -58,7 +57,7 @@ _KNOWN: tuple[_Known, ...] = tuple(
         ("a Gemini CLI session", "projectHash sessionId"),
         ("a VS Code Copilot Chat session", "requests responderUsername"),
         ("a Letta agent file", "agents blocks"),
-        ("tau2-bench simulations", "simulations tasks"),
+        ("few-shot texts of tau-bench", "messages_display"),
         ("an Alpaca instruction set", "instruction output"),
         ("a Google ADK session", "events appName"),
         ("a pydantic-ai message list", "kind parts"),

@@ -103,7 +103,6 @@ def test_no_more_than_the_beginning_of_many_records_is_parsed() -> None:
         (b'[{"mapping": {}, "current_node": "n"}]', "looks like a ChatGPT export"),
         (b'{"sessionId": "s", "projectHash": "p", "messages": 3}', "looks like a Gemini CLI"),
         (b'{"contents": [{"role": "user", "parts": [{"text": "x"}]}]}', "looks like Gemini"),
-        (b'{"schema_version": "ATIF-v1", "steps": []}', "looks like an ATIF trajectory"),
         (b'{"a": [1, 2]}', "is JSON without messages"),
         (b'{"x": 1,\n "messages" 2}', "is broken JSON: line 2: "),
         (b"Dear diary", "is no session: it is neither JSON, JSON lines nor YAML"),
