@@ -1,10 +1,12 @@
 """Ids for calls and results of formats that have none: the results answer the calls before them.
 
-An id counts within one run of calls, so that it is the same wherever the run stands.
+An id is made from the call and its place in its run of calls, so that it is the same wherever
+the run stands, and another one for other arguments.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -33,9 +35,13 @@ class _Run:
         if self._answering:
             self.end()
         self._count += 1
-        made = call.id or f"{call.name or 'call'}#{self._count}"
+        made = call.id or self._made(call)
         self._open.append((made, call.name))
         return made
+
+    def _made(self, call: ToolCall) -> str:
+        said = f"{self._count}\0{call.name}\0{call.arguments}".encode("utf-8", "replace")
+        return f"{call.name or 'call'}-{hashlib.sha256(said).hexdigest()[:8]}"
 
     def result(self, result: ToolResult) -> str:
         """The id of the call that a result answers, "" where there is none open."""
