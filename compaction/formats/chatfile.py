@@ -264,7 +264,7 @@ class _Reading:
                 span=span,
                 record=value,
                 summary=self._shape.summary(value),
-                pointer=pointer,
+                pointer=f"{pointer}:{index}" if index else pointer,
             )
             for index, piece in enumerate(pieces)
         ]
