@@ -63,7 +63,7 @@ class Shape:
     `facts` are what is not found under the usual keys (`id`, `timestamp`, `model`, `usage`).
     Where one record is several messages, `cut` gives them and `keep` the record with some of
     them. `parsers` give every record of a list its own `parse`, where what one says depends on
-    its neighbours.
+    its neighbours. `heading` is a line about the session among lines that are messages.
     """
 
     format: str
@@ -89,6 +89,7 @@ class Shape:
     about: Callable[[Mapping[str, Any], object], Mapping[str, Any]] = lambda _a, _b: {}
     called: Callable[[Mapping[str, Any]], str] = lambda _: ""
     growing: bool = True
+    heading: Callable[[object], bool] = lambda _: False
 
     @property
     def structural(self) -> frozenset[str]:
