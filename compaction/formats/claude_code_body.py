@@ -116,5 +116,5 @@ def _mark(block: object) -> int:
         for key in ("id", "text", "thinking", "signature"):
             value = block.get(key)
             if isinstance(value, str) and value:
-                return hash((kind, value))
+                return hash((kind if isinstance(kind, str) else str(kind), value))
     return hash(str(block))

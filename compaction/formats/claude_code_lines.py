@@ -11,25 +11,19 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
-
-from compaction.formats import exact
 from compaction.formats.claude_code_body import LinesBody, content_of, unseen
+from compaction.formats.claude_code_content import take, take_blocks
 from compaction.formats.dialects.blocks import parse_content, text_of
+from compaction.formats.drafts import NO_KINDS, Draft, draft, settled, with_kind
 from compaction.marker import is_own_summary
 from compaction.messages import (
-    PREVIEW_CHARS,
+    Inline,
     Message,
-    Part,
     Source,
     Span,
     Text,
-    ToolCall,
-    ToolResult,
     Usage,
-    kind_of,
     part_chars,
-    part_text,
     preview_of,
 )
 
@@ -48,241 +42,157 @@ _INJECTED = (
     "[Request interrupted by user",
 )
 
+#: How far into a text its start goes.
+_NEAR = 400
+
 _NOTHING: frozenset[str] = frozenset()
-_KINDS: dict[frozenset[str], frozenset[str]] = {}
+_RESULT = with_kind(NO_KINDS, "tool result")
+
+#: Stands in for a body until all lines of the message are known.
+_UNREAD = Inline(())
 
 #: How a text may start that is no person's: marked by the tool, or a summary of our own.
 _UNTYPED_STARTS = frozenset("<C[{S \n\t")
 
 
-class Entry:
-    """One message while the file is being read; lines of the same response are added to it."""
+class Response:
+    """One response of the model while more lines of it may come."""
 
-    __slots__ = (
-        "calls",
-        "chars",
-        "id",
-        "injected",
-        "kinds",
-        "model",
-        "parent",
-        "preview",
-        "results",
-        "role",
-        "seen",
-        "spans",
-        "summary",
-        "thought",
-        "time",
-        "tool",
-        "typed",
-        "usage",
-        "uuid",
+    __slots__ = ("entry", "provisional", "seen", "thought")
+
+    def __init__(self, entry: Draft) -> None:
+        self.entry = entry
+        #: Marks of the blocks that were there already.
+        self.seen: tuple[int, ...] = ()
+        #: The first thought, which shows in the preview until there is another text.
+        self.thought = ""
+        self.provisional = False
+
+
+# ------------------------------------------------------------------------------------- lines
+
+
+def _drafted(role: str, record: Mapping[str, Any], span: Span) -> Draft:
+    uuid, time = record.get("uuid"), record.get("timestamp")
+    return draft(
+        role,
+        _UNREAD,
+        span,
+        uuid if type(uuid) is str else text_of(uuid),
+        time if type(time) is str else text_of(time),
     )
 
-    def __init__(self, role: str, record: Mapping[str, Any]) -> None:
-        self.role = role
-        self.id = ""
-        self.uuid = text_of(record.get("uuid"))
-        self.parent = record.get("parentUuid")
-        self.time = text_of(record.get("timestamp"))
-        # Tuples and not lists: a long session has hundreds of thousands of these.
-        self.spans: tuple[Span, ...] = ()
-        self.kinds = _NOTHING
-        self.calls: tuple[str, ...] = ()
-        self.results: tuple[str, ...] = ()
-        self.seen: tuple[int, ...] | None = None
-        self.usage: Usage | None = None
-        self.preview = self.thought = ""
-        self.model = self.tool = self.summary = ""
-        self.chars = 0
-        self.injected = self.typed = False
 
-    def add(self, content: object, span: Span) -> bool:
-        """Take one line's content; False when every block of it was there already."""
-        if isinstance(content, str):
-            self._text(content)
-        else:
-            blocks = [content] if isinstance(content, dict) else content
-            if not isinstance(blocks, list):
-                blocks = []
-            if self.seen is not None:
-                blocks, self.seen = unseen(blocks, self.seen)
-                if not blocks and self.spans:
-                    return False
-            for block in blocks:
-                self._block(block)
-        self.spans += (span,)
-        return True
-
-    def _block(self, block: object) -> None:
-        kind = block.get("type") if isinstance(block, dict) else None
-        if isinstance(block, dict):
-            if kind == "text" and isinstance(block.get("text"), str):
-                self._text(block["text"], block=True)
-                return
-            if kind == "tool_use" and isinstance(block.get("input"), dict):
-                self._call(block, block["input"])
-                return
-            if kind == "tool_result" and isinstance(block.get("content"), str):
-                self._result(block, block["content"])
-                return
-        self._parts(parse_content([block]))
-
-    def _kind(self, kind: str) -> None:
-        if kind not in self.kinds:
-            kinds = self.kinds | {kind}
-            self.kinds = _KINDS.setdefault(kinds, kinds)
-
-    def _call(self, block: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-        name = text_of(block.get("name"))
-        text = _json(given)
-        self._kind("tool call")
-        self.calls += (text_of(block.get("id")),)
-        self.tool = self.tool or name
-        self.chars += len(name) + len(text)
-        if not self.preview:
-            self.preview = _start(f"{name} {text[: PREVIEW_CHARS * 4]}")
-
-    def _result(self, block: Mapping[str, Any], content: str) -> None:
-        self._kind("tool result")
-        self.results += (text_of(block.get("tool_use_id")),)
-        self.chars += len(content)
-        if not self.preview:
-            self.preview = _start(content)
-
-    def _text(self, text: str, *, block: bool = False) -> None:
-        # An empty text is nothing, an empty text block is one: an API refuses it.
-        if text or block:
-            self._kind("text")
-            self.chars += len(text)
-            if not self.preview:
-                self.preview = _start(text)
-
-    def _parts(self, parts: Sequence[Part]) -> None:
-        for part in parts:
-            kind = kind_of(part)
-            self._kind(kind)
-            self.chars += part_chars(part)
-            if isinstance(part, ToolResult):
-                self.results += (part.call_id,)
-            elif isinstance(part, ToolCall):
-                self.calls += (part.id,)
-                self.tool = self.tool or part.name
-            text = _start(part_text(part))
-            if kind == "thinking":
-                self.thought = self.thought or text
-            elif not self.preview:
-                self.preview = text
-
-    def finish(self, source: Source, cleared: frozenset[str]) -> Message:
-        """The message, its tool outputs replaced where the tool had cleared them."""
-        gone = frozenset(self.results) & cleared if cleared else cleared
-        body = LinesBody(source, self.spans, gone)
-        chars, preview = self.chars, self.preview or self.thought
-        if gone:
-            parts = body.parts()
-            chars, preview = sum(part_chars(part) for part in parts), preview_of(parts)
-        return Message(
-            self.role,
-            body,
-            preview,
-            chars,
-            self.calls,
-            self.results,
-            self.kinds,
-            self.tool,
-            id=self.id or self.uuid,
-            time=self.time,
-            model=self.model,
-            usage=self.usage,
-            summary=self.summary,
-            injected=self.injected,
-            spans=self.spans,
-        )
-
-
-def _start(text: str) -> str:
-    return text[: PREVIEW_CHARS * 4].strip()[:PREVIEW_CHARS]
-
-
-def _json(value: object) -> str:
-    try:
-        return orjson.dumps(value).decode()
-    except TypeError:
-        return exact.dumps(value)
-
-
-def user_entry(record: Mapping[str, Any], span: Span) -> Entry | None:
+def user_entry(record: Mapping[str, Any], span: Span) -> Draft | None:
     """The message of a user line; None when it sends nothing."""
-    content = content_of(record)
-    entry = Entry("user", record)
-    entry.add(content, span)
-    if not entry.kinds:
+    held = record.get("message")
+    content = held.get("content") if type(held) is dict else content_of(record)
+    entry = _drafted("user", record, span)
+    thought = take(entry, content)
+    if entry.kinds is NO_KINDS:
         return None
+    entry.injected = record.get("isMeta") is True
     if entry.results:
-        if entry.kinds == {"tool result"}:
+        if entry.kinds is _RESULT:
             entry.role = "tool"
-        entry.injected = record.get("isMeta") is True
-        return entry
-    if record.get("isCompactSummary") is True:
-        entry.summary = "claude-code"
-    if record.get("isMeta") is True:
-        entry.injected = True
-    text = _first_text(content)
-    if text[:1] in _UNTYPED_STARTS or _TAG in text[:400]:
-        if is_own_summary(text):
-            entry.summary = "compaction"
-        entry.injected = entry.injected or entry.preview.startswith(_INJECTED)
-    entry.typed = not (entry.injected or entry.summary)
+    else:
+        if record.get("isCompactSummary") is True:
+            entry.summary = "claude-code"
+        text = content if type(content) is str else _first_text(content)
+        if text[:1] in _UNTYPED_STARTS or _has_tag(text):
+            if is_own_summary(text):
+                entry.summary = "compaction"
+            entry.injected = entry.injected or entry.preview.startswith(_INJECTED)
+    if thought and not entry.preview:
+        entry.preview = thought
     return entry
 
 
+def _has_tag(text: str) -> bool:
+    # Most texts have no bracket near their start, and one character is found much faster.
+    return text.find("<", 0, _NEAR) >= 0 and text.find(_TAG, 0, _NEAR) >= 0
+
+
 def _first_text(content: object) -> str:
-    if isinstance(content, str):
-        return content
     parts = parse_content(content[:1]) if isinstance(content, list) else ()
     return parts[0].text if parts and isinstance(parts[0], Text) else ""
 
 
-def queued_entry(record: Mapping[str, Any], span: Span) -> Entry | None:
+def queued_entry(record: Mapping[str, Any], span: Span) -> Draft | None:
     """The message of a prompt that was typed while the agent worked; None for other attachments."""
     attachment = record.get("attachment")
     if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
         return None
-    entry = Entry("user", record)
-    entry.add(attachment.get("prompt"), span)
-    if not entry.kinds:
+    entry = _drafted("user", record, span)
+    thought = take(entry, attachment.get("prompt"))
+    if entry.kinds is NO_KINDS:
         return None
     entry.injected = attachment.get("commandMode", "prompt") != "prompt" or (
         entry.preview.startswith(_INJECTED)
     )
+    entry.preview = entry.preview or thought
     return entry
 
 
-def assistant_entry(record: Mapping[str, Any], held: Mapping[str, Any], span: Span) -> Entry:
-    """The message of the first line of a response."""
-    entry = Entry("assistant", record)
-    known = held.get("id")
-    if isinstance(known, str) and known:
+def assistant_entry(
+    record: Mapping[str, Any], held: Mapping[str, Any], span: Span
+) -> tuple[Draft, Response | None]:
+    """The message of the first line of a response, and what takes its further lines.
+
+    A response without an id has just one line.
+    """
+    entry = _drafted("assistant", record, span)
+    known, content = held.get("id"), held.get("content")
+    if known and type(known) is str:
         entry.id = known
-        entry.seen = ()
-    extend(entry, held, span)
-    return entry
+        response = Response(entry)
+        _continue(response, content)
+    else:
+        response = None
+        thought = take(entry, content)
+        if thought and not entry.preview:
+            entry.preview = thought
+    _note(entry, held)
+    return entry, response
 
 
-def extend(entry: Entry, held: Mapping[str, Any], span: Span) -> bool:
+def extend(response: Response, held: Mapping[str, Any], span: Span) -> bool:
     """Add a line to its response; False when all it holds was there already."""
-    fresh = entry.add(held.get("content"), span)
+    fresh = _continue(response, held.get("content"))
+    if fresh:
+        response.entry.spans += (span,)
+    _note(response.entry, held)
+    return fresh
+
+
+def _continue(response: Response, content: object) -> bool:
+    entry = response.entry
+    if response.provisional:
+        entry.preview, response.provisional = "", False
+    fresh = True
+    if type(content) is str:
+        thought = take(entry, content)
+    else:
+        held = [content] if type(content) is dict else content
+        blocks, response.seen = unseen(held if type(held) is list else [], response.seen)
+        fresh = bool(blocks)
+        thought = take_blocks(entry, blocks)
+    response.thought = response.thought or thought
+    if response.thought and not entry.preview:
+        entry.preview, response.provisional = response.thought, True
+    return fresh
+
+
+def _note(entry: Draft, held: Mapping[str, Any]) -> None:
+    """Take what a line says about its response: the model, and the tokens."""
     if not entry.model:
         entry.model = text_of(held.get("model"))
     told = held.get("usage")
-    if isinstance(told, dict):
+    if type(told) is dict:
         usage = _usage(told)
         # Earlier lines of a streamed response carry a placeholder; the largest output is the last.
         if usage is not None and (entry.usage is None or usage.output >= entry.usage.output):
             entry.usage = usage
-    return fresh
 
 
 def _usage(told: Mapping[str, Any]) -> Usage | None:
@@ -298,23 +208,43 @@ def _usage(told: Mapping[str, Any]) -> Usage | None:
     return Usage(fresh + read + written, output if type(output) is int else 0, read, written)
 
 
-def in_order(entries: Sequence[Entry]) -> list[Entry]:
+# ------------------------------------------------------------------------------------- whole
+
+
+def with_bodies(
+    entries: Sequence[Draft], source: Source, cleared: frozenset[str]
+) -> tuple[Message, ...]:
+    """The messages, their tool outputs replaced where the tool had cleared them."""
+    for entry in entries:
+        entry.body = LinesBody(source, entry.spans, _NOTHING)
+        if cleared and not cleared.isdisjoint(entry.results):
+            entry.body = LinesBody(source, entry.spans, cleared.intersection(entry.results))
+            parts = entry.body.parts()
+            entry.chars = sum(part_chars(part) for part in parts)
+            entry.preview = preview_of(parts)
+    return settled(entries)
+
+
+def in_order(entries: Sequence[Draft]) -> Sequence[Draft]:
     """As an API wants it: each response, then the results of its calls, then what follows."""
     owners: dict[str, list[int]] = {}
-    for place, entry in enumerate(entries):
-        for call in entry.calls:
-            owners.setdefault(call, []).append(place)
-    if not owners:
-        return list(entries)
-    behind: dict[int, list[Entry]] = {}
-    moved: set[int] = set()
+    answers: list[int] = []
     for place, entry in enumerate(entries):
         if entry.results:
-            owner = _owner(owners.get(entry.results[0], ()), place)
-            if owner is not None:
-                behind.setdefault(owner, []).append(entry)
-                moved.add(place)
-    out: list[Entry] = []
+            answers.append(place)
+        for call in entry.calls:
+            owners.setdefault(call, []).append(place)
+    behind: dict[int, list[Draft]] = {}
+    moved: set[int] = set()
+    for place in answers:
+        entry = entries[place]
+        owner = _owner(owners.get(entry.results[0], ()), place)
+        if owner is not None:
+            behind.setdefault(owner, []).append(entry)
+            moved.add(place)
+    if not moved:
+        return entries
+    out: list[Draft] = []
     for place, entry in enumerate(entries):
         if place not in moved:
             out.append(entry)

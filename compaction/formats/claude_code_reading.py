@@ -16,16 +16,18 @@ from compaction.errors import SessionError
 from compaction.formats.base import ReadOptions
 from compaction.formats.claude_code import BOOKKEEPING, NAME, TITLE, Transcript
 from compaction.formats.claude_code_lines import (
-    Entry,
+    Response,
     assistant_entry,
     extend,
     in_order,
     queued_entry,
     user_entry,
+    with_bodies,
 )
+from compaction.formats.drafts import Draft
 from compaction.formats.jsonl import Faults, records
 from compaction.formats.recognising import called
-from compaction.messages import Message, RecordedCompaction, Session, Source, Span
+from compaction.messages import RecordedCompaction, Session, Source, Span
 
 _BEFORE = "before the last compaction"
 _TWICE = "written twice"
@@ -56,16 +58,16 @@ class _Reading:
     source: Source
     options: ReadOptions
     faults: Faults
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[Draft] = field(default_factory=list)
     #: The message of each response id.
-    responses: dict[str, Entry] = field(default_factory=dict)
+    responses: dict[str, Response] = field(default_factory=dict)
     #: Where each line of the file starts, by its id.
     starts: dict[str, int] = field(default_factory=dict)
     unmet: set[str] = field(default_factory=set)
     #: By the line it answers, the place of the newest typed line among the entries.
     typed: dict[str, int] = field(default_factory=dict)
     #: Carried over the last boundary, to stand behind the summary that is still to come.
-    carried: list[Entry] = field(default_factory=list)
+    carried: list[Draft] = field(default_factory=list)
     clearings: list[tuple[Span, frozenset[str]]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     compactions: list[RecordedCompaction] = field(default_factory=list)
@@ -93,13 +95,14 @@ class _Reading:
             self.left_out["records of no known type"] += 1
             return
         uuid = value.get("uuid")
-        if isinstance(uuid, str):
-            if uuid in self.starts:
+        if type(uuid) is str:
+            starts = self.starts
+            if uuid in starts:
                 self._twice()
                 return
-            self.starts[uuid] = span.start
+            starts[uuid] = span[0]
             parent = value.get("parentUuid")
-            if isinstance(parent, str) and parent not in self.starts:
+            if type(parent) is str and parent not in starts:
                 self.unmet.add(parent)
         if kind == "assistant":
             self._assistant(value, span)
@@ -128,23 +131,23 @@ class _Reading:
             self.left_out["error notices"] += 1
             return
         known = held.get("id")
-        if isinstance(known, str) and (entry := self.responses.get(known)) is not None:
-            if not extend(entry, held, span):
+        if type(known) is str and (begun := self.responses.get(known)) is not None:
+            if not extend(begun, held, span):
                 self._twice()
             return
-        entry = assistant_entry(value, held, span)
+        entry, response = assistant_entry(value, held, span)
         if not entry.kinds:
             # A line of nothing but an empty block; the next line of the response may say more.
             self.left_out["empty lines"] += 1
         elif self._place(entry, value):
-            if entry.id:
-                self.responses[entry.id] = entry
+            if response is not None:
+                self.responses[entry.id] = response
             if entry.model:
                 self.model = entry.model
 
     def _user(self, value: Mapping[str, Any], span: Span) -> None:
         session_id = value.get("sessionId")
-        if isinstance(session_id, str):
+        if type(session_id) is str and session_id not in self.sessions:
             self.session_id = self.session_id or session_id
             self.sessions.add(session_id)
         if (
@@ -161,9 +164,9 @@ class _Reading:
         if side and self.main:
             self.left_out[_ASIDE] += 1
             return
-        parent = entry.parent
-        if entry.typed and isinstance(parent, str):
-            if self._repeats(entry, parent):
+        parent = value.get("parentUuid")
+        if type(parent) is str and entry.typed:
+            if parent in self.typed and self._repeats(entry, parent):
                 self._twice()
                 return
             if self._place(entry, value):
@@ -174,7 +177,7 @@ class _Reading:
             return
         self._place(entry, value)
 
-    def _summary(self, entry: Entry, value: Mapping[str, Any]) -> None:
+    def _summary(self, entry: Draft, value: Mapping[str, Any]) -> None:
         if not self.compactions and self.entries:
             # Older versions write the summary without a boundary line before it.
             self._boundary({}, None)
@@ -182,13 +185,13 @@ class _Reading:
             self.entries += self.carried
             self.carried = []
 
-    def _add(self, entry: Entry | None, value: Mapping[str, Any], otherwise: str) -> None:
+    def _add(self, entry: Draft | None, value: Mapping[str, Any], otherwise: str) -> None:
         if entry is None:
             self.left_out[otherwise] += 1
         else:
             self._place(entry, value)
 
-    def _place(self, entry: Entry, value: Mapping[str, Any]) -> bool:
+    def _place(self, entry: Draft, value: Mapping[str, Any]) -> bool:
         """Put a message at the end; False when it is not of this conversation."""
         if value.get("isSidechain") is True:
             if self.main:
@@ -212,18 +215,18 @@ class _Reading:
         self.compactions = []
         self.model = ""
 
-    def _repeats(self, entry: Entry, parent: str) -> bool:
+    def _repeats(self, entry: Draft, parent: str) -> bool:
         """Whether a typed line repeats its sibling; an earlier attempt at it is abandoned."""
-        at = self.typed.get(parent)
-        if at is None:
-            return False
+        at = self.typed[parent]
         if self.entries[at].time == entry.time:
             return True
         if not self.full:
             gone = self.entries[at:]
             self.left_out[_ABANDONED] += len(gone)
             for each in gone:
-                self.responses.pop(each.id, None)
+                response = self.responses.get(each.id)
+                if response is not None and response.entry is each:
+                    del self.responses[each.id]
             del self.entries[at:]
             self.typed = {key: place for key, place in self.typed.items() if place < at}
         return False
@@ -269,7 +272,10 @@ class _Reading:
         if not self.full:
             carried = self._preserved(meta)
             self.left_out[_BEFORE] += len(self.entries) - len(carried)
-            self.responses = {entry.id: entry for entry in carried if entry.id}
+            kept = {id(entry) for entry in carried}
+            self.responses = {
+                key: begun for key, begun in self.responses.items() if id(begun.entry) in kept
+            }
             self.typed = {}
             self.compactions = []
             # Carried messages stand before the summary where the boundary itself anchors them.
@@ -287,7 +293,7 @@ class _Reading:
             )
         )
 
-    def _preserved(self, meta: Mapping[str, Any]) -> list[Entry]:
+    def _preserved(self, meta: Mapping[str, Any]) -> list[Draft]:
         """The messages that the tool itself carried over the boundary."""
         segment = meta.get("preservedSegment")
         if isinstance(segment, dict):
@@ -325,15 +331,11 @@ class _Reading:
         title = self.title or self._summarized_as()
         # What only reading needs goes before the messages come, so that they never add up.
         self.entries, self.responses, self.typed, self.starts = [], {}, {}, {}
-        entries = self._segments(entries)
-        entries.reverse()
-        messages: list[Message] = []
-        while entries:
-            messages.append(entries.pop().finish(self.source, cleared))
+        messages = with_bodies(self._segments(entries), self.source, cleared)
         return Session(
             self.source,
             NAME,
-            tuple(messages),
+            messages,
             title=title,
             model=self.model,
             history=self.options.history,
@@ -343,7 +345,7 @@ class _Reading:
             document=Transcript(tuple(self.titles), tuple(self.clearings), self.session_id),
         )
 
-    def _segments(self, entries: list[Entry]) -> list[Entry]:
+    def _segments(self, entries: list[Draft]) -> list[Draft]:
         """The entries in the order of an API; no result goes back over a compaction."""
         cuts = [0, *(each.at for each in self.compactions), len(entries)]
         return [entry for start, end in pairwise(cuts) for entry in in_order(entries[start:end])]

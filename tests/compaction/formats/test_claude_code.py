@@ -596,6 +596,27 @@ def test_reported_faults_of_other_tools(name: str, live: int, shared_cases: Path
     assert len(session) == live
 
 
+def test_blocks_of_a_response_with_a_type_that_is_no_text_are_kept() -> None:
+    made = Transcript()
+    made.user("one")
+    blocks = [{"type": ["odd"], "id": "a"}, {"type": ["odd"], "id": "b"}]
+    for block in (*blocks, blocks[0]):
+        made.line("assistant", message={"id": "m", "role": "assistant", "content": [block]})
+    session = load(jsonl(made.records))
+    assert session.messages[1].kinds == {"opaque"}
+    assert len(session.messages[1].parts) == 2
+
+
+def test_the_thought_of_a_response_shows_until_there_is_other_text() -> None:
+    made = Transcript()
+    thought = {"type": "thinking", "thinking": " deep "}
+    made.line("assistant", message={"id": "m", "role": "assistant", "content": [thought]})
+    assert load(jsonl(made.records)).messages[0].preview == "deep"
+    said = {"type": "text", "text": "shown"}
+    made.line("assistant", message={"id": "m", "role": "assistant", "content": [said]})
+    assert load(jsonl(made.records)).messages[0].preview == "shown"
+
+
 def test_reported_usage(shared_cases: Path) -> None:
     streamed = load(shared_cases / "TOK-19.jsonl").messages[-1]
     cached = load(shared_cases / "TOK-17.jsonl").messages[-1]
