@@ -18,6 +18,8 @@ _OPENERS: tuple[tuple[bytes, str, str], ...] = (
     (b"\x1f\x8b", "compressed", "gunzipped"),
     (b"SQLite format 3\0", "sqlite_files", "opened"),
     (b"PK\x03\x04", "inspect_archive", "opened"),
+    (b'"{', "quoted", "unquoted"),
+    (b'"[', "quoted", "unquoted"),
 )
 
 #: Module and function that gather the session of a folder; None when it is none of theirs.

@@ -54,13 +54,9 @@ _KNOWN: tuple[_Known, ...] = tuple(
         ("a ChatGPT export", "mapping create_time"),
         ("a Claude.ai export", "chat_messages"),
         ("OpenTelemetry spans", "resourceSpans"),
-        ("a Gemini CLI session", "projectHash sessionId"),
-        ("a VS Code Copilot Chat session", "requests responderUsername"),
-        ("a Letta agent file", "agents blocks"),
         ("few-shot texts of tau-bench", "messages_display"),
         ("an Alpaca instruction set", "instruction output"),
         ("a Google ADK session", "events appName"),
-        ("a pydantic-ai message list", "kind parts"),
         ("LangSmith runs", "run_type inputs"),
     )
 )
