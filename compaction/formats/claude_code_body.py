@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
-from compaction.formats import exact
+from compaction.formats import exact, quick
 from compaction.formats.dialects.blocks import parse_content
 from compaction.messages import Part, Source, Span, Text, ToolResult
 
 #: What a cleared tool output reads as in the context of the tool.
 CLEARED = "[Old tool result content cleared]"
 
-#: Where JSON may say -0, which is read as 0.
-_MINUS_ZERO = re.compile(rb"[\s:,\[]-0")
+#: Behind it stands what the screen showed of a result, mostly its content once more.
+_SCREEN = b',"toolUseResult":'
 
 
 class LinesBody:
@@ -35,12 +34,14 @@ class LinesBody:
 
     def parts(self) -> tuple[Part, ...]:
         """The blocks of all lines, in line order."""
+        spans, data = self._spans, self._source.data
+        if len(spans) == 1 and not self._cleared:
+            return parse_content(_content(data[spans[0].start : spans[0].end]))
         out: list[Part] = []
         seen: tuple[int, ...] = ()
-        for span in self._spans:
-            record = _parsed(self._source.raw(span))
-            content = content_of(record) if isinstance(record, dict) else None
-            if len(self._spans) > 1 and isinstance(content, list):
+        for span in spans:
+            content = _content(data[span.start : span.end])
+            if len(spans) > 1 and isinstance(content, list):
                 content, seen = unseen(content, seen)
             out += parse_content(content)
         if self._cleared:
@@ -53,34 +54,43 @@ class LinesBody:
         return found[0] if len(found) == 1 else found
 
 
-def _parsed(raw: bytes) -> object:
+def _content(raw: bytes) -> object:
+    """What the line `raw` sends."""
     # orjson is several times faster. Only arguments of calls are written out again as JSON, so
     # only there would a number that it spells otherwise show; all else is text either way.
     try:
-        record = orjson.loads(raw)
+        record = _before_screen(raw) or orjson.loads(raw)
     except orjson.JSONDecodeError:
-        return exact.loads(raw)
-    if b'"tool_use"' in raw and _respelled(record, raw):
-        return exact.loads(raw)
-    return record
-
-
-def _respelled(record: object, raw: bytes) -> bool:
-    """Whether `input` of a call may hold a number that orjson would write differently."""
+        return _exactly(raw)
     content = content_of(record) if isinstance(record, dict) else None
-    blocks = content if isinstance(content, list) else ()
-    left: list[object] = [block.get("input") for block in blocks if isinstance(block, dict)]
-    while left:
-        value = left.pop()
-        if isinstance(value, float):
-            return True
-        if type(value) is int and value == 0 and _MINUS_ZERO.search(raw):
-            return True
-        if isinstance(value, dict):
-            left += value.values()
-        elif isinstance(value, list):
-            left += value
-    return False
+    if isinstance(content, list):
+        given = [
+            block["input"] for block in content if isinstance(block, dict) and "input" in block
+        ]
+        if given and quick.respelled(given, raw):
+            return _exactly(raw)
+    return content
+
+
+def _exactly(raw: bytes) -> object:
+    record = exact.loads(raw)
+    return content_of(record) if isinstance(record, dict) else None
+
+
+def _before_screen(raw: bytes) -> dict[str, Any] | None:
+    """The members before what was shown of a result, when the message is one of them.
+
+    The latter repeats the content, so reading it would double the work. A quote behind a comma
+    is never escaped, and the rest is whole only where the cut is between members of the record.
+    """
+    at = raw.find(_SCREEN)
+    if at < 0 or raw.find(b'"message"', at) >= 0:
+        return None
+    try:
+        record = orjson.loads(raw[:at] + b"}")
+    except orjson.JSONDecodeError:
+        return None
+    return record if isinstance(record, dict) and "message" in record else None
 
 
 def _emptied(part: Part, cleared: frozenset[str]) -> Part:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from compaction.formats import exact
+from compaction.formats import exact, quick
 from compaction.marker import is_own_summary
 from compaction.messages import (
     Body,
@@ -44,7 +44,7 @@ class SpanBody:
 
     def parts(self) -> tuple[Part, ...]:
         """The content, parsed now."""
-        return self._parse(self.record())
+        return self._parse(quick.loads(self._source.raw(self._span)))
 
     def record(self) -> object:
         """The value in the span, exactly."""

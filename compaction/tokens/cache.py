@@ -12,7 +12,7 @@ import os
 import struct
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from hashlib import blake2b
+from hashlib import sha1
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -21,10 +21,14 @@ from zlib import crc32
 from compaction.messages import Message, Session, Span
 from compaction.tokens.costs import RULES
 
-_FILE = b"compaction counts 1\n"
+_FILE = b"compaction counts 2\n"
 _BLOCK = struct.Struct("<4sII")
 _MARK = b"\xc7cb\n"
-_ENTRY = struct.Struct("<16sI")
+_KEY = 16
+_ENTRY = struct.Struct(f"<{_KEY}sI")
+
+#: Processors have instructions for it, so that it is the fastest of the hashes that are shipped.
+_hash = sha1
 
 #: Counts held at most; the older half is dropped when there are more.
 LIMIT = 500_000
@@ -174,8 +178,10 @@ class Keys:
 
     def __init__(self, session: Session, encoding: str) -> None:
         self._keyed = session.format not in _UNKEYED
-        self._data = session.source.data
-        self._base = blake2b(f"{RULES}\0{encoding}\0{session.format}\0".encode(), digest_size=16)
+        self._data = memoryview(session.source.data)
+        self._end = len(self._data)
+        salt = f"{RULES}\0{encoding}\0{session.format}\0".encode()
+        self._base = _hash(salt, usedforsecurity=False)
         self._long: tuple[tuple[Span, ...], bytes] = ((), b"")
 
     def of(self, message: Message) -> bytes | None:
@@ -185,22 +191,26 @@ class Keys:
         length, so that is part of the key; so is its place inside a record of several.
         """
         spans = message.spans
-        if not spans or not self._keyed or spans[-1].end > len(self._data):
+        if not spans or not self._keyed or spans[-1].end > self._end:
             return None
-        hasher = self._base.copy()
         first = spans[0]
+        about = f"{message.role}\0{message.chars}\0{message.pointer}\0{message.name}"
+        try:
+            rest = about.encode()
+        except UnicodeEncodeError:
+            rest = about.encode("utf-8", "surrogatepass")
+        hasher = self._base.copy()
         if len(spans) == 1 and first.end - first.start <= _LONG:
             hasher.update(self._data[first.start : first.end])
         else:
             hasher.update(self._digest(spans))
-        about = f"{message.role}\0{message.chars}\0{message.pointer}\0{message.name}"
-        hasher.update(about.encode("utf-8", "surrogatepass"))
-        return hasher.digest()
+        hasher.update(rest)
+        return hasher.digest()[:_KEY]
 
     def _digest(self, spans: tuple[Span, ...]) -> bytes:
         # A long record may hold many messages one after the other; it is hashed once.
         if spans != self._long[0]:
-            hasher = blake2b(digest_size=16)
+            hasher = _hash(usedforsecurity=False)
             for span in spans:
                 hasher.update(self._data[span.start : span.end])
             self._long = (spans, hasher.digest())

@@ -24,15 +24,23 @@ from compaction.messages import (
 
 _AUDIO = frozenset({"wav", "mp3"})
 
+#: Members of a message that has a role and content, and nothing else.
+_PLAIN = 2
+_SPEAKERS = ("user", "assistant", "system", "developer")
+
 
 def parse_blocks(message: Mapping[str, Any]) -> tuple[Part, ...]:
     """The parts of one chat message: reasoning, content, refusal, audio, calls; or its result.
 
     A legacy `function_call` has no id: its function's name stands for one, in the answer too.
     """
+    content = message.get("content")
+    if len(message) == _PLAIN and "content" in message and message.get("role") in _SPEAKERS:
+        # Most messages say who speaks and what; they are worth a way of their own.
+        return parse_content(content)
     if role_of(message) == "tool":
         return _result(message)
-    parts = [*_reasoning(message), *parse_content(message.get("content"))]
+    parts = [*_reasoning(message), *parse_content(content)]
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal:
         parts.append(Text(refusal))
