@@ -1,48 +1,47 @@
-"""The largest value in any range of an array, in O(log n)."""
+"""The largest value in any range of an array, at the cost of a few scans of a block."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+
+#: Values in a block; a query scans two blocks at most, and the largest of each between them.
+_BLOCK = 512
 
 
 class Peaks:
-    """A tree over `values` that finds the index of the largest one in a range.
+    """The largest value of every block of `values`, to find the largest one in a range.
 
-    Built in one pass; it holds two indexes a value and refers to `values`, which must not change.
+    Built by one scan in C; it holds a value a block and refers to `values`, which must not change.
     """
 
-    __slots__ = ("_tree", "_values")
+    __slots__ = ("_largest", "_values")
 
-    def __init__(self, values: Sequence[int]) -> None:
-        n = len(values)
-        tree = array("q", bytes(8 * n))
-        tree.extend(range(n))
-        for node in range(n - 1, 0, -1):
-            left, right = tree[2 * node], tree[2 * node + 1]
-            tree[node] = right if values[right] > values[left] else left
-        self._tree = tree
+    def __init__(self, values: array[int]) -> None:
         self._values = values
+        self._largest = array(
+            "q", (max(values[at : at + _BLOCK]) for at in range(0, len(values), _BLOCK))
+        )
 
     def largest(self, start: int, stop: int) -> int | None:
-        """The index of the largest value in [start, stop); None when the range is empty."""
-        values, tree, n = self._values, self._tree, len(self._values)
-        start, stop = max(start, 0) + n, min(stop, n) + n
-        best: int | None = None
-        while start < stop:
-            if start & 1:
-                best = _larger(values, best, tree[start])
-                start += 1
-            if stop & 1:
-                stop -= 1
-                best = _larger(values, best, tree[stop])
-            start //= 2
-            stop //= 2
-        return best
-
-
-def _larger(values: Sequence[int], best: int | None, other: int) -> int:
-    if best is None or values[other] > values[best]:
-        return other
-    # Equal values: the earlier one, whatever the shape of the tree.
-    return min(best, other) if values[other] == values[best] else best
+        """The index of the first largest value in [start, stop); None when the range is empty."""
+        values = self._values
+        start, stop = max(start, 0), min(stop, len(values))
+        if start >= stop:
+            return None
+        first, last = -(-start // _BLOCK), stop // _BLOCK
+        if first >= last:
+            return values.index(max(values[start:stop]), start, stop)
+        blocks = self._largest
+        inside = max(blocks[first:last])
+        before = max(values[start : first * _BLOCK], default=inside)
+        after = max(values[last * _BLOCK : stop], default=inside)
+        if before >= inside and before >= after:
+            at = start
+            most = before
+        elif inside >= after:
+            at = blocks.index(inside, first, last) * _BLOCK
+            most = inside
+        else:
+            at = last * _BLOCK
+            most = after
+        return values.index(most, at, stop)

@@ -16,11 +16,13 @@ from compaction.plaintext import block
 from compaction.policy import Policy
 from tui import settings as settings_file
 from tui import themes
+from tui.collecting import collect_shortly
 from tui.commands import widget_keymap
 from tui.opening import Opening
 from tui.palette import CommandProvider, Palette
 from tui.screens.workbench import WorkbenchScreen
 from tui.settings import Settings
+from tui.threads import share_finely
 
 Severity = Literal["information", "warning", "error"]
 
@@ -54,6 +56,8 @@ class Workbench(App[int]):
 
     async def on_mount(self) -> None:
         """Show the workbench, and say what is wrong with the settings."""
+        share_finely()
+        collect_shortly()
         # The default screen cannot be switched for another one; a pushed one can.
         await self.push_screen(WorkbenchScreen(self.opening, self.settings))
         self.set_keymap(widget_keymap(self.settings.keymap))

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
+#: Young objects before a pass, young passes before a middle one, middle ones before a full one.
+_THRESHOLDS = (700, 2, 5_000)
+
 _lock = Lock()
 _inside = 0
 
@@ -34,3 +37,8 @@ def lasting() -> Iterator[None]:
             gc.freeze()
             if not _inside:
                 gc.enable()
+
+
+def collect_shortly() -> None:
+    """Passes of a millisecond, and a full one as good as never: each stops the screen meanwhile."""
+    gc.set_threshold(*_THRESHOLDS)

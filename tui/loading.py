@@ -19,13 +19,14 @@ from tui.collecting import lasting
 
 if TYPE_CHECKING:
     from compaction.compacting import Compacted
-    from compaction.evidence import Survival
+    from compaction.evidence import Evidence
     from compaction.groups import Groups
     from compaction.planning import Plan
     from compaction.policy import Policy
     from compaction.summary import Summarizer
     from compaction.tokens import Counts
     from tui.opening import Opening
+    from tui.widgets.result_view import ResultRow
 
 Post = Callable[[Event], object]
 
@@ -87,7 +88,9 @@ class Summarized(Event):
     ticket: int
     plan: Plan
     result: Compacted | None
-    survival: Survival | None = None
+    kept: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    rows: tuple[ResultRow, ...] = ()
     reason: str = ""
 
 
@@ -109,7 +112,13 @@ class Narrowed(Event):
     tried: bool
 
 
-def load(opening: Opening, ticket: int, post: Post, stopped: IsCancelled) -> None:
+#: Bytes from which on a file takes so long that its tokenizer is made ready meanwhile.
+_LARGE = 4 * 1024 * 1024
+
+
+def load(
+    opening: Opening, ticket: int, post: Post, stopped: IsCancelled, tokenizer: str = ""
+) -> None:
     """Read the session of `opening`; where `stopped` says so, what was read is the session."""
     from compaction.formats import load as load_session
     from compaction.groups import find_groups
@@ -121,6 +130,7 @@ def load(opening: Opening, ticket: int, post: Post, stopped: IsCancelled) -> Non
     source = opening.source
     if source is None:
         return
+    _make_ready(source, tokenizer)
     try:
         session = load_session(
             source,
@@ -139,6 +149,22 @@ def load(opening: Opening, ticket: int, post: Post, stopped: IsCancelled) -> Non
     with lasting():
         loaded = Loaded(ticket, session, estimate(session), find_groups(session.messages))
     post(loaded)
+
+
+def _make_ready(source: str | bytes, tokenizer: str) -> None:
+    """Make the `tokenizer` of a large file while nothing but its progress is on the screen.
+
+    tiktoken holds the interpreter for a tenth of a second then, and no key is answered.
+    """
+    from compaction.tokens import counter
+
+    try:
+        large = (len(source) if isinstance(source, bytes) else Path(source).stat().st_size) > _LARGE
+        if tokenizer and large:
+            counter(tokenizer).count("a")
+    except (OSError, ValueError, CompactionError):
+        # Whoever reads or counts says why that is not possible.
+        return
 
 
 def count(
@@ -199,8 +225,11 @@ def summarize(
     """Carry out `plan`: with the summarizer, or with the `text` a person wrote."""
     from compaction.compacting import compact, compact_with_text
     from compaction.evidence import survival
+    from tui.resulting import result_rows
 
-    found = None
+    kept: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    rows: tuple[ResultRow, ...] = ()
     try:
         # The account of a result has a value for every message.
         with lasting():
@@ -211,12 +240,19 @@ def summarize(
             if result.summary is not None and not stopped():
                 replaced = [plan.session.messages[index] for index in result.plan.summarized]
                 found = survival(replaced, result.summary.content, list(result.plan.summarized))
+                kept, lost = _texts(found.kept), _texts(found.lost)
+            if result.made:
+                rows = result_rows(result)
     except CompactionError as error:
         if not stopped():
             post(Summarized(ticket, plan, None, reason=str(error)))
         return
     if not stopped():
-        post(Summarized(ticket, plan, result, found))
+        post(Summarized(ticket, plan, result, kept, lost, rows))
+
+
+def _texts(found: tuple[Evidence, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(item.text for item in found))
 
 
 def search(session: Session, needle: str, ticket: int, post: Post, stopped: IsCancelled) -> None:

@@ -6,6 +6,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from textual.content import Content
+from textual.timer import Timer
 from textual.widgets import Static
 
 from compaction.plaintext import one_line
@@ -23,6 +24,9 @@ class WorkbenchFigures(WorkbenchPanes):
     """Shows where the setting stands."""
 
     _said = ("", False)
+    #: Runs while a slider is moved.
+    _settle: Timer | None = None
+    _status_held = False
 
     def set_ranges(self) -> None:
         """What the sliders go to: the session as it is, and the values that are set."""
@@ -116,11 +120,29 @@ class WorkbenchFigures(WorkbenchPanes):
             self.say_status("")
 
     def say_status(self, text: str, *, calm: bool = False) -> None:
-        """One line under the sliders; "" takes it away. A new text lays the screen out again."""
+        """One line under the sliders; "" takes it away.
+
+        While a slider moves, the line stays as high as it was: nothing below it jumps, and the
+        screen is not laid out again, which costs more than all else that a slider does.
+        """
         if (text, calm) == self._said:
             return
+        shown = bool(self._said[0]) or self._status_held
         self._said = (text, calm)
         status = self.query_one("#status", Static)
-        status.update(Content(one_line(text)))
-        status.set_class(bool(text), "-shown")
+        content = Content(one_line(text))
+        width, height = status.content_size
+        fits = shown and width and content.get_height({}, width) <= height
+        self._status_held = bool(fits and not calm and self._settle is not None)
+        status.update(content, layout=not self._status_held)
+        if not self._status_held:
+            status.set_class(bool(text), "-shown")
         status.set_class(calm, "-calm")
+
+    def settle_status(self) -> None:
+        """The line takes the room it needs now."""
+        if self._status_held:
+            self._status_held = False
+            status = self.query_one("#status", Static)
+            status.set_class(bool(self._said[0]), "-shown")
+            status.refresh(layout=True)

@@ -10,6 +10,7 @@ takes time is done by `tui.loading` in threads, which post events.
 from __future__ import annotations
 
 import gc
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
 #: Seconds after the last change until the summary is made again.
 DEBOUNCE = 0.15
 
-#: Middle collections between two full ones, which stop every thread for as long as they last.
-_FULL_COLLECTIONS = 1_000
-
 #: Seconds after which two changes of a slider are two gestures.
 GESTURE = 0.8
 
@@ -54,6 +52,7 @@ class WorkbenchLive(WorkbenchFigures):
         self._load_ticket = 0
         self._count_ticket = 0
         self._summary_ticket = 0
+        self._summary_turn = Lock()
         self._search_ticket = 0
         self._debounce: Timer | None = None
         self._settle: Timer | None = None
@@ -79,7 +78,11 @@ class WorkbenchLive(WorkbenchFigures):
             return worker.is_cancelled or self.stop_loading
 
         opening, post = self.opening, self.post_message
-        leavable(lambda: loading.load(opening, ticket, post, stopped), lambda: worker.is_cancelled)
+        tokenizer = self.history.present.policy.tokens
+        leavable(
+            lambda: loading.load(opening, ticket, post, stopped, tokenizer),
+            lambda: worker.is_cancelled,
+        )
 
     def on_load_progress(self, event: loading.LoadProgress) -> None:
         """Say how far it is."""
@@ -103,7 +106,6 @@ class WorkbenchLive(WorkbenchFigures):
         self.counts = event.counts
         # What was loaded stays; the collector need not look at it again and again.
         gc.freeze()
-        gc.set_threshold(*gc.get_threshold()[:2], _FULL_COLLECTIONS)
         if isinstance(self.opening.source, str):
             self.workbench.remember_file(self.opening.source)
         self.say_status("")
@@ -114,7 +116,8 @@ class WorkbenchLive(WorkbenchFigures):
             self.history = History(Setting(policy, setting.summary_edit))
         self._renew(event.counts, fresh=not self.keep_place, ranges=first or not self.keep_place)
         self._count_ticket += 1
-        self._count(event.session, event.counts, self._count_ticket)
+        # After the first sight of it: both at once would share the interpreter.
+        self.call_after_refresh(self._start_count, self._count_ticket)
         if first and self.opening.demo:
             self.query_one(TourCard).start()
 
@@ -127,6 +130,10 @@ class WorkbenchLive(WorkbenchFigures):
             self.workbench.say(f"{first}{more}", severity="warning", title="Problems in the file")
 
     # ----------------------------------------------------------------------------- counting
+
+    def _start_count(self, ticket: int) -> None:
+        if ticket == self._count_ticket and self.session is not None and self.counts is not None:
+            self._count(self.session, self.counts, ticket)
 
     @work(thread=True, exclusive=True, group="count", exit_on_error=False, description="count")
     def _count(self, session: Session, counts: Counts, ticket: int) -> None:
@@ -184,7 +191,9 @@ class WorkbenchLive(WorkbenchFigures):
 
     def _end_gesture(self) -> None:
         self._gesture += 1
+        self._settle = None
         self.history = self.history.settled()
+        self.settle_status()
         card = self.query_one(TourCard)
         if card.running and isinstance(self.focused, Slider):
             # A slider takes digits as its own, and the tour goes on with one.
@@ -259,7 +268,7 @@ class WorkbenchLive(WorkbenchFigures):
         edit = self.history.present.summary_edit
         if plan.compacts and edit is None and not asked and not self.is_free():
             self.summarizing = False
-            self.result, self.survival = None, None
+            self._no_result()
             self.summary_reason = "Press s to make the summary; this summarizer may cost money."
             self._show_outcome()
             return
@@ -288,8 +297,10 @@ class WorkbenchLive(WorkbenchFigures):
             return worker.is_cancelled or ticket != self._summary_ticket
 
         summarizer, post = self.opening.summarizer, self.post_message
+        # One that waits for a program or a server keeps nobody from the interpreter.
+        turn = self._summary_turn if edit is not None or self.is_free() else None
         leavable(
-            lambda: loading.summarize(plan, summarizer, edit, ticket, post, stopped), stopped
+            lambda: loading.summarize(plan, summarizer, edit, ticket, post, stopped), stopped, turn
         )
 
     def on_summarized(self, event: loading.Summarized) -> None:
@@ -297,7 +308,8 @@ class WorkbenchLive(WorkbenchFigures):
         if event.ticket != self._summary_ticket:
             return
         self.summarizing = False
-        self.result, self.survival = event.result, event.survival
+        self.result, self.result_rows = event.result, event.rows
+        self.kept_values, self.lost_values = event.kept, event.lost
         self.summary_reason = event.reason
         self._show_outcome()
 
@@ -310,6 +322,10 @@ class WorkbenchLive(WorkbenchFigures):
         self.show_result()
         self.show_findings()
         self.outcome()
+
+    def _no_result(self) -> None:
+        self.result, self.result_rows = None, ()
+        self.kept_values, self.lost_values = (), ()
 
     def outcome(self) -> None:
         """Called when there is a result, or none is to be expected."""

@@ -14,7 +14,7 @@ from tui.widgets.findings_view import FindingsView
 from tui.widgets.looks import grouped
 from tui.widgets.message_list import MessageList
 from tui.widgets.pane_tabs import PaneTabs
-from tui.widgets.result_view import ResultRow, ResultView
+from tui.widgets.result_view import ResultView
 from tui.widgets.summary_view import SummaryShown, SummaryView
 from tui.widgets.tour_card import TourCard
 
@@ -122,12 +122,6 @@ class WorkbenchPanes(WorkbenchState):
             if result.failure:
                 return SummaryShown("failed", reason=result.failure)
             return SummaryShown("none", reason=result.plan.reason)
-        kept: Sequence[str] = ()
-        lost: Sequence[str] = ()
-        needed: Sequence[str] = ()
-        if self.survival is not None:
-            kept = tuple(dict.fromkeys(item.text for item in self.survival.kept))
-            lost = tuple(dict.fromkeys(item.text for item in self.survival.lost))
         return SummaryShown(
             "made",
             text=made.text,
@@ -137,9 +131,8 @@ class WorkbenchPanes(WorkbenchState):
             tokens=made.tokens,
             summarizer=made.summarizer,
             edited=made.edited,
-            kept=kept,
-            lost=lost,
-            needed=needed,
+            kept=self.kept_values,
+            lost=self.lost_values,
         )
 
     # ------------------------------------------------------------------------------- result
@@ -152,17 +145,7 @@ class WorkbenchPanes(WorkbenchState):
             reason = self.plan.reason if self.plan is not None else "No session is open."
             view.show((), empty=reason)
             return
-        sources = {fate.into: index for index, fate in enumerate(result.account) if _stays(fate)}
-        rows = []
-        for place, message in enumerate(result.messages):
-            source = sources.get(place)
-            if source is None:
-                made = result.summary
-                rows.append(ResultRow(message, "summarized", made.tokens if made else 0, None))
-            else:
-                tokens = result.plan.counts.tokens[source]
-                rows.append(ResultRow(message, result.plan.region(source), tokens, source))
-        view.show(rows)
+        view.show(self.result_rows)
 
     def on_result_view_activated(self, event: ResultView.Activated) -> None:
         """Go to the message that a line of the result came from."""
@@ -217,7 +200,3 @@ class WorkbenchPanes(WorkbenchState):
         self.set_class(False, "-pane")
         self.set_focus(self.query_one(MessageList))
         return True
-
-
-def _stays(fate: object) -> bool:
-    return getattr(fate, "region", "") != "summarized" and getattr(fate, "into", None) is not None

@@ -13,7 +13,6 @@ from tui.state import History, Setting
 
 if TYPE_CHECKING:
     from compaction.compacting import Compacted
-    from compaction.evidence import Survival
     from compaction.groups import Groups
     from compaction.messages import Session
     from compaction.planning import Plan, Planner
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from tui.app import Workbench
     from tui.filtering import Filter
     from tui.opening import Opening
+    from tui.widgets.result_view import ResultRow
 
 
 class WorkbenchState(Screen[None]):
@@ -39,7 +39,10 @@ class WorkbenchState(Screen[None]):
         self.planner: Planner | None = None
         self.plan: Plan | None = None
         self.result: Compacted | None = None
-        self.survival: Survival | None = None
+        self.result_rows: tuple[ResultRow, ...] = ()
+        #: What the summary still says of what it replaced, and what it does not.
+        self.kept_values: tuple[str, ...] = ()
+        self.lost_values: tuple[str, ...] = ()
         self.summary_reason = ""
         self.summarizing = False
         self.filters: tuple[Filter, ...] = ()

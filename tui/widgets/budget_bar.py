@@ -109,9 +109,11 @@ class BudgetBars(Tinted, Widget):
 
     def show(self, plan: Plan | None, summary_tokens: int | None = None) -> None:
         """Show a plan; `summary_tokens` is the real summary's size, None for its estimate."""
-        self._plan = plan
-        self._figures = None if plan is None else figures(plan, summary_tokens)
-        self.refresh()
+        before, self._plan = self._plan, plan
+        shown = None if plan is None else figures(plan, summary_tokens)
+        if shown != self._figures or _legend_key(before) != _legend_key(plan):
+            self._figures = shown
+            self.refresh()
 
     @property
     def shown(self) -> BarFigures | None:
@@ -155,7 +157,8 @@ class BudgetBars(Tinted, Widget):
             return Strip(segments)
         segments.append(Segment(" ", palette.text))
         segments.extend(verdict)
-        return Strip(segments)
+        # Textual's work on a line is by the segment, and a bar is made cell by cell.
+        return Strip(segments).simplify()
 
     def _verdict(
         self, shown: BarFigures, after: bool, width: int, palette: Palette
@@ -194,6 +197,13 @@ class BudgetBars(Tinted, Widget):
             if strip.cell_length <= width:
                 break
         return strip
+
+
+def _legend_key(plan: Plan | None) -> tuple[object, ...]:
+    """What the legend says beside the figures."""
+    if plan is None:
+        return ()
+    return plan.n, plan.head_end, plan.cut, len(plan.kept), plan.compacts, plan.reason
 
 
 def _legend_of(

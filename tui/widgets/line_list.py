@@ -133,17 +133,21 @@ class LineList(Tinted, ScrollView, can_focus=True):
         line = self.line_of(item)
         top, height = self.scroll_offset.y, self.page_height
         if centre and not top <= line < top + height:
-            self.scroll_to(y=line - height // 2, animate=False)
+            self._show_from(line - height // 2)
         elif line < top:
             # Scrolling to the first item shows what stands above it as well.
-            self.scroll_to(y=line if item else 0, animate=False)
+            self._show_from(line if item else 0)
         elif line >= top + height:
-            self.scroll_to(y=line - height + 1, animate=False)
+            self._show_from(line - height + 1)
         if before != item:
             self.refresh_line(self.line_of(before))
             self.refresh_line(line)
             if notify:
                 self.cursor_moved()
+
+    def _show_from(self, line: int) -> None:
+        # At once, or the screen is drawn twice: before it scrolls and after.
+        self.scroll_to(y=line, animate=False, immediate=True)
 
     def action_cursor_by(self, items: int) -> None:
         """Move the cursor by `items`."""
@@ -160,7 +164,7 @@ class LineList(Tinted, ScrollView, can_focus=True):
     def action_page(self, pages: float) -> None:
         """Move the cursor and the view by a part of the visible height."""
         lines = int(self.page_height * pages) or (1 if pages > 0 else -1)
-        self.scroll_to(y=self.scroll_offset.y + lines, animate=False)
+        self._show_from(self.scroll_offset.y + lines)
         self.move_cursor(self._cursor + lines)
 
     def action_activate(self) -> None:

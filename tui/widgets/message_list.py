@@ -122,6 +122,8 @@ class MessageList(LineList):
         self._hovering = False
         self._last_cut: int | None = None
         self._viewed = (-1, -1)
+        #: What a plan decided of every line of the screen when it was drawn.
+        self._drawn: dict[int, tuple[int, str] | None] = {}
 
     # --------------------------------------------------------------------------------- data
 
@@ -167,7 +169,22 @@ class MessageList(LineList):
         if moved and self.scroll_offset.y and not self._dragging:
             # The boundary line passed above the view: what is read stays where it is.
             self.scroll_to(y=self.scroll_offset.y + moved, animate=False)
-        self.refresh()
+        self._refresh_changed()
+
+    def _refresh_changed(self) -> None:
+        """Draw the lines again that a plan colours otherwise; the boundary says what it does."""
+        top = self.scroll_offset.y
+        for y in range(self.page_height):
+            if self._drawn.get(y) != self._look(top + y) or top + y == self.boundary_line:
+                self.refresh_line(top + y)
+
+    def _look(self, line: int) -> tuple[int, str] | None:
+        """What a plan decides of a line: which message stands there, and its region."""
+        item = self.item_at(line)
+        if item is None:
+            return None
+        index = self._places.message(item)
+        return index, self._plan.region(index) if self._plan is not None else "recent"
 
     @property
     def counts(self) -> Counts | None:
@@ -190,8 +207,11 @@ class MessageList(LineList):
 
     @summary_tokens.setter
     def summary_tokens(self, tokens: int | None) -> None:
-        self._summary_tokens = tokens
-        self.refresh()
+        if tokens != self._summary_tokens:
+            self._summary_tokens = tokens
+            line = self.boundary_line
+            if line is not None and 0 <= line - self.scroll_offset.y < self.page_height:
+                self.refresh_line(line)
 
     @property
     def rows(self) -> array[int] | None:
@@ -263,11 +283,14 @@ class MessageList(LineList):
 
     def paint(self, line: int, width: int, palette: Palette) -> Strip:
         item = self.item_at(line)
+        y = line - self.scroll_offset.y
         if item is None:
             assert self._plan is not None
+            self._drawn[y] = None
             held = self._dragging or self._hovering
             return paint_boundary(self._plan, self._summary_tokens, width, palette, held=held)
         row = self._row(item)
+        self._drawn[y] = (row.number, row.region)
         counts = self._counts
         tokens = len(grouped(self._largest)) + (counts is not None and not counts.exact)
         columns = columns_for(width, len(str(len(self._messages) - 1)), max(5, tokens))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from textual import events
+from textual.geometry import Region
 from textual.message import Message as Event
 from textual.strip import Strip
 from textual.widget import Widget
@@ -55,6 +56,13 @@ def cell_at(y: int, height: int, plan: Plan, counts: Counts) -> Cell:
         return prefix[stop] - prefix[start] if stop > start else 0
 
     cut = plan.cut if plan.compacts else plan.head_end
+    kept = plan.kept if plan.compacts else ()
+    place = bisect_left(kept, first)
+    pinned = place < len(kept) and kept[place] < end
+    if first >= cut or end <= plan.head_end or (first >= plan.head_end and end <= cut):
+        # Nearly every cell is in one region.
+        region = "recent" if first >= cut else "head" if end <= plan.head_end else "summarized"
+        return Cell(first, end, prefix[end] - prefix[first], region, pinned)
     shares = {
         "head": tokens(0, plan.head_end),
         "summarized": tokens(plan.head_end, cut),
@@ -65,9 +73,7 @@ def cell_at(y: int, height: int, plan: Plan, counts: Counts) -> Cell:
     if not total:
         # Messages without tokens still have a place.
         region = "head" if first < plan.head_end else "recent" if first >= cut else "summarized"
-    kept = plan.kept if plan.compacts else ()
-    place = bisect_left(kept, first)
-    return Cell(first, end, total, region, place < len(kept) and kept[place] < end)
+    return Cell(first, end, total, region, pinned)
 
 
 class Minimap(Tinted, Widget):
@@ -112,6 +118,7 @@ class Minimap(Tinted, Widget):
         self._dragging = False
         self._jumped = -1
         self._densest = (0, 0)
+        self._drawn: list[tuple[object, ...]] = []
 
     # --------------------------------------------------------------------------------- data
 
@@ -120,7 +127,7 @@ class Minimap(Tinted, Widget):
         if counts is not self._counts:
             self._densest = (0, 0)
         self._plan, self._counts = plan, counts
-        self.refresh()
+        self._refresh_changed()
 
     @property
     def window(self) -> tuple[int, int]:
@@ -131,7 +138,7 @@ class Minimap(Tinted, Widget):
     def window(self, window: tuple[int, int]) -> None:
         if window != self._window:
             self._window = window
-            self.refresh()
+            self._refresh_changed()
 
     @property
     def cursor(self) -> int | None:
@@ -142,7 +149,31 @@ class Minimap(Tinted, Widget):
     def cursor(self, index: int | None) -> None:
         if index != self._cursor:
             self._cursor = index
+            self._refresh_changed()
+
+    def _refresh_changed(self) -> None:
+        """Draw the cells again that look other than they did."""
+        before, self._drawn = self._drawn, self._looks()
+        if len(before) != len(self._drawn):
             self.refresh()
+            return
+        width = self.size.width
+        for y, (was, now) in enumerate(zip(before, self._drawn, strict=True)):
+            if was != now:
+                self.refresh(Region(0, y, width, 1))
+
+    def _looks(self) -> list[tuple[object, ...]]:
+        """What decides how every cell looks; empty where there is nothing to show."""
+        plan, counts = self._plan, self._counts
+        height = self.size.height
+        if plan is None or counts is None or not plan.n or not height:
+            return []
+        cells = (cell_at(y, height, plan, counts) for y in range(height))
+        densest = self._densest_in(height, plan.n, counts)
+        return [
+            (cell.region, cell.pinned, cell.tokens, densest, self._gutter_mark(cell))
+            for cell in cells
+        ]
 
     # ------------------------------------------------------------------------------ drawing
 
@@ -165,13 +196,18 @@ class Minimap(Tinted, Widget):
         segments = [Segment(glyph, style), self._gutter(cell, palette)]
         return Strip(segments).adjust_cell_length(width, palette.text)
 
-    def _gutter(self, cell: Cell, palette: Palette) -> Segment:
+    def _gutter_mark(self, cell: Cell) -> str:
+        if cell.first >= cell.end:
+            return ""
         if self._cursor is not None and cell.first <= self._cursor < cell.end:
-            return Segment("◂", palette.accent)
+            return "◂"
         first, last = self._window
-        if first < cell.end and cell.first <= last:
-            return Segment("▕", palette.muted)
-        return Segment(" ", palette.text)
+        return "▕" if first < cell.end and cell.first <= last else " "
+
+    def _gutter(self, cell: Cell, palette: Palette) -> Segment:
+        mark = self._gutter_mark(cell)
+        style = {"◂": palette.accent, "▕": palette.muted}.get(mark, palette.text)
+        return Segment(mark, style)
 
     def _densest_in(self, height: int, n: int, counts: Counts) -> int:
         """The tokens of the fullest cell; worked out once for a height and its counts."""

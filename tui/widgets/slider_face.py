@@ -93,7 +93,7 @@ def track_line(face: Face, parts: Parts, palette: Palette) -> Strip:
     segments = [Segment(fit(face.label, parts.label), label)] if parts.label else []
     segments.extend(Segment(char, style) for char, style in cells)
     segments.extend(_box(face, parts, palette))
-    return Strip(segments)
+    return Strip(segments).simplify()
 
 
 def _box(face: Face, parts: Parts, palette: Palette) -> list[Segment]:
