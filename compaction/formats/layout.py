@@ -172,7 +172,7 @@ class _Writer:
         kept_slots: set[int] = set()
         rows: list[list[tuple[int | None, bytes]]] = [[] for _ in self._layout.listings]
         here = 0
-        whole = _whole_records(messages)
+        whole = whole_records(messages)
         for number, message in enumerate(messages):
             at = message.spans[0].start if stands_in(message, self._source) else -1
             if at in self._slots:
@@ -274,7 +274,7 @@ class _Writer:
         return b", " if style_of(self._data[:65536]).comma == ", " else b","
 
 
-def _whole_records(messages: Sequence[Message]) -> dict[int, tuple[int, ...]]:
+def whole_records(messages: Sequence[Message]) -> dict[int, tuple[int, ...]]:
     """For each message that is a piece of a record: the pieces that stand with it, () behind the
     first of them.
     """
