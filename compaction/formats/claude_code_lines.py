@@ -14,7 +14,7 @@ from typing import Any
 from compaction.formats.claude_code_body import LinesBody, content_of, unseen
 from compaction.formats.claude_code_content import take, take_blocks
 from compaction.formats.dialects.blocks import parse_content, text_of
-from compaction.formats.drafts import NO_KINDS, Draft, draft, settled, with_kind
+from compaction.formats.drafts import NO_KINDS, Draft, draft, has_tag, settled, with_kind
 from compaction.marker import is_own_summary
 from compaction.messages import (
     Inline,
@@ -27,9 +27,6 @@ from compaction.messages import (
     preview_of,
 )
 
-#: What the framed summaries of this program hold near their start, when not at it.
-_TAG = "<conversation_summary>"
-
 #: Text that starts a user line which no person typed.
 _INJECTED = (
     "<command-",
@@ -41,9 +38,6 @@ _INJECTED = (
     "Caveat: The messages below",
     "[Request interrupted by user",
 )
-
-#: How far into a text its start goes.
-_NEAR = 400
 
 _NOTHING: frozenset[str] = frozenset()
 _RESULT = with_kind(NO_KINDS, "tool result")
@@ -99,18 +93,13 @@ def user_entry(record: Mapping[str, Any], span: Span) -> Draft | None:
         if record.get("isCompactSummary") is True:
             entry.summary = "claude-code"
         text = content if type(content) is str else _first_text(content)
-        if text[:1] in _UNTYPED_STARTS or _has_tag(text):
+        if text[:1] in _UNTYPED_STARTS or has_tag(text):
             if is_own_summary(text):
                 entry.summary = "compaction"
             entry.injected = entry.injected or entry.preview.startswith(_INJECTED)
     if thought and not entry.preview:
         entry.preview = thought
     return entry
-
-
-def _has_tag(text: str) -> bool:
-    # Most texts have no bracket near their start, and one character is found much faster.
-    return text.find("<", 0, _NEAR) >= 0 and text.find(_TAG, 0, _NEAR) >= 0
 
 
 def _first_text(content: object) -> str:

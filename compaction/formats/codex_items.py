@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -10,10 +10,18 @@ import orjson
 from compaction.formats import exact
 from compaction.formats.dialects import responses_like
 from compaction.formats.dialects.blocks import opaque, text_of
+from compaction.formats.dialects.roles import role_of
+from compaction.formats.drafts import (
+    NO_KINDS,
+    Draft,
+    draft,
+    own_summary,
+    start_of,
+    with_kind,
+)
 from compaction.formats.sketching import time_of
-from compaction.marker import is_own_summary
 from compaction.messages import (
-    Message,
+    PREVIEW_CHARS,
     Part,
     Source,
     Span,
@@ -22,6 +30,7 @@ from compaction.messages import (
     ToolResult,
     kind_of,
     part_chars,
+    part_text,
     preview_of,
 )
 
@@ -47,8 +56,15 @@ INJECTED = (
 #: How the tool opens the user message that carries a summary of its own.
 SUMMARY_PREFIX = "Another language model started to solve this problem"
 
+#: How a text starts that INJECTED or the SUMMARY_PREFIX may open.
+_MARKS = frozenset(opening[0] for opening in (*INJECTED, SUMMARY_PREFIX))
 
-_KINDS: dict[frozenset[str], frozenset[str]] = {}
+#: Blocks of a message that are just their text.
+_TEXTS = ("input_text", "output_text", "text")
+
+_TEXT, _CALL, _RESULT, _THINKING = (
+    with_kind(NO_KINDS, kind) for kind in ("text", "tool call", "tool result", "thinking")
+)
 
 
 class ItemBody:
@@ -99,9 +115,8 @@ def item_parts(item: Mapping[str, Any]) -> tuple[Part, ...]:
     return parts if parts or "content" in item else (opaque(item),)
 
 
-def item_message(
+def item_draft(
     item: Mapping[str, Any],
-    role: str,
     body: ItemBody,
     span: Span,
     *,
@@ -109,47 +124,141 @@ def item_message(
     pointer: str,
     model: str,
     names: Mapping[str, str],
-) -> Message:
-    """The message of one item. `names` are the tools of the calls before it, by call id."""
-    kind = text_of(item.get("type"))
+) -> Draft:
+    """The message of one item. `names` are the tools of the calls before it, by call id.
+
+    `model` is the one that answers at this place.
+    """
+    made = draft("assistant", body, span, text_of(item.get("id")), time or time_of(item))
+    made.pointer = pointer
+    kind = item.get("type")
+    if kind is None or kind == "message":
+        _message(made, item, names)
+    elif kind == "function_call_output" or kind == "custom_tool_call_output":
+        _output(made, item, names)
+    elif kind == "function_call" or kind == "custom_tool_call":
+        made.model = text_of(item.get("model")) or model
+        _call(made, item, kind)
+        return made
+    elif kind == "reasoning":
+        made.bound = True
+        if not _reasoning(made, item):
+            _other(made, item, kind, names)
+    else:
+        _other(made, item, text_of(kind), names)
+    role = made.role
+    if role != "tool" and not made.calls:
+        made.name = text_of(item.get("name"))
+    made.model = text_of(item.get("model")) or (model if role == "assistant" else "")
+    return made
+
+
+def text_draft(role: str, text: str, body: ItemBody, span: Span) -> Draft:
+    """A message of one text that is no item."""
+    made = draft(role, body, span)
+    made.kinds = _TEXT
+    made.chars, made.preview = len(text), start_of(text)
+    made.summary = "compaction" if own_summary(text) else ""
+    return made
+
+
+def says(made: Draft, text: str) -> bool:
+    """Whether a reader of the message sees just `text`."""
+    return "\n".join(map(part_text, made.body.parts())) == text
+
+
+# The common items are looked at where they stand: making parts of them takes longer.
+
+
+def _message(made: Draft, item: Mapping[str, Any], names: Mapping[str, str]) -> None:
+    made.role = role = role_of(item, "user")
+    content = item.get("content")
+    texts: Sequence[object] = ()
+    if type(content) is list:
+        texts = [
+            block.get("text") if type(block) is dict and block.get("type") in _TEXTS else None
+            for block in content
+        ]
+    elif type(content) is str and content:
+        texts = (content,)
+    for text in texts:
+        if type(text) is not str:
+            break
+        made.chars += len(text)
+        if not made.preview:
+            made.preview = start_of(text)
+    else:
+        if texts:
+            made.kinds = _TEXT
+            _mark(made, str(texts[0]), role)
+            return
+    made.chars, made.preview = 0, ""
+    _other(made, item, "message", names)
+
+
+def _mark(made: Draft, text: str, role: str) -> None:
+    """Note what the text of a message says about who wrote it."""
+    if own_summary(text):
+        made.summary = "compaction"
+    elif role == "user":
+        start = text[:400].lstrip()
+        if start[:1] in _MARKS:
+            made.summary = "codex" if start.startswith(SUMMARY_PREFIX) else ""
+            made.injected = start.startswith(INJECTED)
+
+
+def _call(made: Draft, item: Mapping[str, Any], kind: str) -> None:
+    call, name, arguments = responses_like.called(item, kind)
+    made.kinds = _CALL
+    made.calls, made.tool = (call,), name
+    made.chars = len(name) + len(arguments)
+    made.preview = start_of(f"{name} {arguments[: PREVIEW_CHARS * 4]}")
+
+
+def _output(made: Draft, item: Mapping[str, Any], names: Mapping[str, str]) -> None:
+    made.role = "tool"
+    output = item.get("output")
+    if type(output) is str:
+        call = text_of(item.get("call_id") or item.get("id"))
+        made.kinds = _RESULT
+        made.results, made.tool = (call,), names.get(call, "")
+        made.chars = len(output)
+        made.preview = start_of(output)
+    else:
+        _other(made, item, "", names)
+
+
+def _reasoning(made: Draft, item: Mapping[str, Any]) -> bool:
+    """Take reasoning that is sealed and has at most a summary; False for any other."""
+    if item.get("content") or type(sealed := item.get("encrypted_content")) is not str:
+        return False
+    if item.get("summary"):
+        return False
+    made.kinds = _THINKING
+    made.preview = f"[sealed reasoning, {len(sealed):,} bytes]" if sealed else ""
+    return True
+
+
+def _other(made: Draft, item: Mapping[str, Any], kind: str, names: Mapping[str, str]) -> None:
     parts = item_parts(item)
+    made.role = responses_like.item_role(item)
+    _describe(made, parts)
     first = parts[0] if parts else None
-    calls: tuple[str, ...] = ()
-    results: tuple[str, ...] = ()
-    tool, preview, summary, injected = "", preview_of(parts), "", False
     if isinstance(first, ToolCall):
-        calls, tool = (first.id,), first.name
+        made.calls, made.tool = (first.id,), first.name
     elif isinstance(first, ToolResult):
-        results, tool = (first.call_id,), first.name or names.get(first.call_id, "")
+        made.results, made.tool = (first.call_id,), first.name or names.get(first.call_id, "")
     elif kind in SEALED:
         sealed = len(text_of(item.get("encrypted_content")))
-        summary, preview = "codex", f"[summary, encrypted, {sealed:,} bytes]"
+        made.summary, made.preview = "codex", f"[summary, encrypted, {sealed:,} bytes]"
     elif kind.endswith("_call"):
-        tool = kind.removesuffix("_call")
+        made.tool = kind.removesuffix("_call")
     elif isinstance(first, Text):
-        if is_own_summary(first.text):
-            summary = "compaction"
-        elif role == "user":
-            start = first.text[:400].lstrip()
-            summary = "codex" if start.startswith(SUMMARY_PREFIX) else ""
-            injected = start.startswith(INJECTED)
-    kinds = frozenset(map(kind_of, parts))
-    return Message(
-        role,
-        body,
-        preview,
-        sum(map(part_chars, parts)),
-        calls,
-        results,
-        _KINDS.setdefault(kinds, kinds),
-        tool,
-        name=text_of(item.get("name")) if not calls and role != "tool" else "",
-        id=text_of(item.get("id")),
-        time=time or time_of(item),
-        model=text_of(item.get("model")) or model,
-        summary=summary,
-        injected=injected,
-        bound=kind == "reasoning",
-        spans=(span,),
-        pointer=pointer,
-    )
+        _mark(made, first.text, made.role)
+
+
+def _describe(made: Draft, parts: Sequence[Part]) -> None:
+    made.preview = preview_of(parts)
+    for part in parts:
+        made.chars += part_chars(part)
+        made.kinds = with_kind(made.kinds, kind_of(part))

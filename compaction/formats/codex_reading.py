@@ -16,21 +16,17 @@ from compaction.errors import SessionError
 from compaction.formats import exact
 from compaction.formats.base import ReadOptions
 from compaction.formats.codex import NAME, Rollout, is_item
-from compaction.formats.codex_items import NOT_SENT, ItemBody, item_message
-from compaction.formats.dialects import responses_like
+from compaction.formats.codex_items import NOT_SENT, ItemBody, item_draft, says, text_draft
 from compaction.formats.dialects.blocks import text_of
+from compaction.formats.drafts import Draft, settled
 from compaction.formats.jsonl import Faults, Record, records
 from compaction.formats.jsonspans import Bytes, scan
 from compaction.formats.recognising import called
-from compaction.formats.sketching import sketch
-from compaction.marker import is_own_summary
 from compaction.messages import (
-    Message,
     RecordedCompaction,
     Session,
     Source,
     Span,
-    Text,
     Usage,
 )
 
@@ -54,7 +50,7 @@ def read(source: Source, options: ReadOptions) -> Session:
 class _Context:
     """A list of items with the places where its turns start, and what it replaced."""
 
-    items: list[Message] = field(default_factory=list)
+    items: list[Draft] = field(default_factory=list)
     turns: list[int] = field(default_factory=list)
     earlier: _Context | None = None
 
@@ -70,7 +66,7 @@ class _Reading:
     compactions: list[RecordedCompaction] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     names: dict[str, str] = field(default_factory=dict)
-    system: Message | None = None
+    system: Draft | None = None
     meta: Span | None = None
     flat: bool = False
     model: str = ""
@@ -144,13 +140,8 @@ class _Reading:
             if isinstance(text, dict):
                 text, where = text.get("text"), (*where, *(inner or ("text",)))
             if isinstance(text, str) and text:
-                self.system = sketch(
-                    (Text(text),),
-                    role="system",
-                    body=ItemBody(self.source, span, where),
-                    span=span,
-                    pointer="/" + "/".join(where),
-                )
+                self.system = text_draft("system", text, ItemBody(self.source, span, where), span)
+                self.system.pointer = "/" + "/".join(where)
                 return
 
     def _item(self, item: Mapping[str, Any], line: Mapping[str, Any], span: Span) -> None:
@@ -163,7 +154,8 @@ class _Reading:
         span: Span,
         path: tuple[str, ...],
     ) -> None:
-        if str(item.get("type")) in NOT_SENT:
+        kind = item.get("type")
+        if type(kind) is str and kind in NOT_SENT:
             self.left_out["snapshots of files"] += 1
             return
         made = self._sketched(item, span, path, str(line.get("timestamp") or ""))
@@ -176,21 +168,18 @@ class _Reading:
         path: tuple[str, ...],
         time: str,
         pointer: str = "",
-    ) -> Message:
-        role = responses_like.item_role(item)
-        # One construction and no copies of it: a long rollout has a hundred thousand items.
-        made = item_message(
+    ) -> Draft:
+        made = item_draft(
             item,
-            role,
             ItemBody(self.source, span, path),
             span,
             time=time,
             pointer=pointer,
-            model=self.model if role == "assistant" else "",
+            model=self.model,
             names=self.names,
         )
-        if made.calls:
-            self.names.update(dict.fromkeys(made.calls, made.tool))
+        for call in made.calls:
+            self.names[call] = made.tool
         return made
 
     # ------------------------------------------------------------------------------ events
@@ -249,7 +238,7 @@ class _Reading:
         items = self.context.items
         for place in range(len(items) - 1, max(-1, len(items) - 50), -1):
             if items[place].role == "assistant":
-                items[place] = replace(items[place], usage=usage)
+                items[place].usage = usage
                 return
 
     def _roll_back(self, turns: int) -> None:
@@ -284,23 +273,17 @@ class _Reading:
         message = text_of(payload.get("message"))
         history = payload.get("replacement_history")
         time = str(line.get("timestamp") or "")
-        fresh: list[Message] = []
+        fresh: list[Draft] = []
         if isinstance(history, list):
             fresh = self._replaced(history, span, time, message)
         elif message:
             # Before the list was recorded: what the user said, then the summary.
             fresh = [m for m in self.context.items if m.role == "user" and not m.summary]
-            fresh.append(
-                sketch(
-                    (Text(message),),
-                    role="user",
-                    body=ItemBody(self.source, span, ("payload", "message")),
-                    span=span,
-                    record={"timestamp": time},
-                    summary="compaction" if is_own_summary(message) else "codex",
-                    pointer="/payload/message",
-                )
-            )
+            body = ItemBody(self.source, span, ("payload", "message"))
+            said = text_draft("user", message, body, span)
+            said.time, said.pointer = time, "/payload/message"
+            said.summary = said.summary or "codex"
+            fresh.append(said)
         if self.full:
             self.context.items += [one for one in fresh if one.summary]
             return
@@ -309,7 +292,7 @@ class _Reading:
 
     def _replaced(
         self, history: Sequence[object], span: Span, time: str, message: str
-    ) -> list[Message]:
+    ) -> list[Draft]:
         """The items of a replacement history, each with the bytes it stands in.
 
         An item that says the `message` of the line is the summary.
@@ -318,7 +301,7 @@ class _Reading:
         text = exact.decode_bytes(raw)
         node = scan(text, ("payload", "replacement_history")).get("payload", "replacement_history")
         offsets = Bytes(text, raw)
-        out: list[Message] = []
+        out: list[Draft] = []
         for index, (item, held) in enumerate(
             zip(history, (node.items or ()) if node else (), strict=False)
         ):
@@ -328,8 +311,8 @@ class _Reading:
             own = Span(span.start + start, span.start + end, span.line)
             pointer = f"/payload/replacement_history/{index}"
             made = self._sketched(item, own, (), time, pointer)
-            if message and not made.summary and made.role == "user" and made.text == message:
-                made = replace(made, summary="codex")
+            if message and not made.summary and made.role == "user" and says(made, message):
+                made.summary = "codex"
             out.append(made)
         return out
 
@@ -358,7 +341,7 @@ class _Reading:
         return Session(
             self.source,
             NAME,
-            tuple(items),
+            settled(items),
             title=self.title,
             model=self.model,
             history=self.options.history,

@@ -50,7 +50,7 @@ def parse_item(item: Item) -> tuple[Part, ...]:
     if kind == "reasoning":
         return (_reasoning(item),)
     if kind in _CALLS:
-        return (_call(item, kind),)
+        return (ToolCall(*called(item, kind)),)
     if kind in _OUTPUTS:
         return (_output(item),)
     if kind in ("compaction", "compaction_summary", "context_compaction"):
@@ -89,13 +89,14 @@ def _reasoning(item: Item) -> Thinking:
     return Thinking("\n\n".join(texts), sealed=len(sealed))
 
 
-def _call(item: Item, kind: str) -> ToolCall:
+def called(item: Item, kind: str) -> tuple[str, str, str]:
+    """The id, the name and the arguments of a call."""
     call = text_of(item.get("call_id") or item.get("id"))
     name = text_of(item.get("name")) or kind.removesuffix("_call")
     asked = item.get(_CALLS[kind])
     if kind == "computer_call" and asked is None:
         asked = item.get("actions")
-    return ToolCall(call, name, text_of(asked))
+    return call, name, text_of(asked)
 
 
 def _output(item: Item) -> ToolResult:
