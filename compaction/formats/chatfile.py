@@ -272,10 +272,14 @@ class _Reading:
             replace(one, injected=True) if piece.injected else one
             for one, piece in zip(out, pieces, strict=True)
         ]
-        # What the record says of its response belongs to one of its messages, not to each.
+        # What the record says of its response belongs to one of its messages, not to each; whose
+        # record it is, and from when, holds for all.
         spoke = next((i for i, piece in enumerate(pieces) if piece.role == "assistant"), 0)
+        told = self._with_facts(out[spoke], value)
         return [
-            self._with_facts(one, value) if index == spoke else replace(one, usage=None, model="")
+            told
+            if index == spoke
+            else replace(one, usage=None, model="", id=told.id, time=told.time)
             for index, one in enumerate(out)
         ]
 

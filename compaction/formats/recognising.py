@@ -52,7 +52,6 @@ _KNOWN: tuple[_Known, ...] = tuple(
     for title, keys in (
         ("a ChatGPT export", "mapping current_node"),
         ("a ChatGPT export", "mapping create_time"),
-        ("a Claude.ai export", "chat_messages"),
         ("OpenTelemetry spans", "resourceSpans"),
         ("few-shot texts of tau-bench", "messages_display"),
         ("an Alpaca instruction set", "instruction output"),
