@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 #: Module and class of every format, in the order of recognition.
 _HOMES: tuple[tuple[str, str], ...] = (
     ("claude_code", "ClaudeCode"),
+    ("qwen_code", "QwenCode"),
     ("codex", "Codex"),
     ("copilot_cli", "CopilotCli"),
     ("vscode_copilot", "VsCodeCopilot"),
@@ -43,6 +44,7 @@ _HOMES: tuple[tuple[str, str], ...] = (
     ("inspect_log", "Inspect"),
     ("atif", "Atif"),
     ("openhands", "OpenHands"),
+    ("langsmith", "LangSmith"),
     ("langchain", "LangChain"),
     ("vercel_ai", "VercelAI"),
     ("pydantic_ai", "PydanticAI"),

@@ -153,7 +153,8 @@ def _conversations(found: Sequence[Found], shape: Shape) -> Iterator[Conversatio
             name = str(number)
         seen.add(name)
         values = one.values
-        yield Conversation(name, _title(values, shape), len(values))
+        title = next((t for key in ("title", "name") if isinstance(t := record.get(key), str)), "")
+        yield Conversation(name, title or _title(values, shape), len(values))
 
 
 def _title(values: Sequence[object], shape: Shape) -> str:

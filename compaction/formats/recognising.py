@@ -56,7 +56,6 @@ _KNOWN: tuple[_Known, ...] = tuple(
         ("few-shot texts of tau-bench", "messages_display"),
         ("an Alpaca instruction set", "instruction output"),
         ("a Google ADK session", "events appName"),
-        ("LangSmith runs", "run_type inputs"),
     )
 )
 
