@@ -76,7 +76,7 @@ def _session(row: Mapping[str, object], conversation: list[dict[str, Any]]) -> d
         made["user_set_name"] = bool(made["user_set_name"])
     made["conversation"] = conversation
     made["message_count"] = len(conversation)
-    return {key: value for key, value in made.items() if not isinstance(value, bytes)}
+    return made
 
 
 def _json(held: object) -> object:

@@ -29,6 +29,8 @@ _HOMES: tuple[tuple[frozenset[str], str, str, str], ...] = tuple(
         ("cursorDiskKV", "Cursor", "cursor_db", "composers"),
         ("blobs meta", "Cursor", "cursor_db", "stored_chat"),
         ("sessions messages", "Goose", "goose_db", "exported"),
+        ("sessions messages", "Crush", "chat_databases", "crush"),
+        ("conversations responses", "llm", "chat_databases", "llm_logs"),
     )
 )
 
@@ -79,7 +81,16 @@ def quoted(name: str) -> str:
 
 def document(value: object, source: Source) -> Source:
     """`value` as the JSON document that stands for the database."""
-    return Source(exact.dump_bytes(value), source.name, source.path)
+    return Source(exact.dump_bytes(_plain(value)), source.name, source.path)
+
+
+def _plain(value: object) -> object:
+    """`value` without bytes, which may stand in any column."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list) else value
 
 
 def opened(source: Source) -> Source | None:
