@@ -23,7 +23,7 @@ _OPENERS: tuple[tuple[bytes, str, str], ...] = (
 )
 
 #: Module and function that gather the session of a folder; None when it is none of theirs.
-_GATHERERS: tuple[tuple[str, str], ...] = ()
+_GATHERERS: tuple[tuple[str, str], ...] = (("openhands_folder", "gathered"),)
 
 
 def unpacked(source: Source) -> Source:

@@ -195,6 +195,7 @@ class _Writer:
                 if listing.single:
                     kept = b'{"role":"user","content":' + kept + b"}"
                 rows[here].append((index, kept))
+                rows[here] += self._further(message)
             else:
                 listing = self._layout.listings[here]
                 rows[here] += [
@@ -207,6 +208,14 @@ class _Writer:
             for listing, row in zip(self._layout.listings, rows, strict=True)
         ]
         return self._applied(edits)
+
+    def _further(self, message: Message) -> list[tuple[int | None, bytes]]:
+        """The values after the first of a message that several stand for."""
+        return [
+            (self._place[span.start][1], self._data[span.start : span.end])
+            for span in message.spans[1:]
+            if span.start in self._place
+        ]
 
     def _applied(self, edits: list[Edit]) -> bytes:
         out: list[bytes] = []
