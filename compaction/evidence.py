@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from compaction.constraints import constraints
+from compaction.errors import Cancelled
 from compaction.exact_values import Value, identifiers, values
-from compaction.messages import Media, Message, Text, ToolCall, ToolResult
+from compaction.messages import IsCancelled, Media, Message, Text, ToolCall, ToolResult
 
 __all__ = [
     "Evidence",
@@ -44,16 +45,25 @@ class Survival:
 OUTPUT_WINDOW = 4000
 
 
+#: Messages, and facts, between two looks at whether somebody cancelled.
+_EVERY = 256
+
+
 def evidence_of(
-    messages: Sequence[Message], indexes: Sequence[int] | None = None
+    messages: Sequence[Message],
+    indexes: Sequence[int] | None = None,
+    *,
+    cancelled: IsCancelled | None = None,
 ) -> list[Evidence]:
     """Every value and constraint of `messages`, each once, at the message it first occurs in.
 
     `indexes` gives the index of each message in its session; without it they count from 0. Of a
-    long tool output only the beginning and the end are searched.
+    long tool output only the beginning and the end are searched. Raises Cancelled.
     """
     found: dict[str, Evidence] = {}
     for at, message in enumerate(messages):
+        if at % _EVERY == 0:
+            _heed(cancelled)
         index = at if indexes is None else indexes[at]
         for text, prose in _texts(message):
             for value in values(text, prose=prose):
@@ -91,18 +101,32 @@ def window(text: str, size: int = OUTPUT_WINDOW) -> str:
 
 
 def survival(
-    messages: Sequence[Message], text: str, indexes: Sequence[int] | None = None
+    messages: Sequence[Message],
+    text: str,
+    indexes: Sequence[int] | None = None,
+    *,
+    cancelled: IsCancelled | None = None,
 ) -> Survival:
-    """Which values and constraints of `messages` occur literally in `text`, and which do not."""
+    """Which values and constraints of `messages` occur literally in `text`, and which do not.
+
+    Raises Cancelled.
+    """
     kept: list[Evidence] = []
     lost: list[Evidence] = []
     flat = " ".join(text.split())
-    for item in evidence_of(messages, indexes):
+    for at, item in enumerate(evidence_of(messages, indexes, cancelled=cancelled)):
+        if at % _EVERY == 0:
+            _heed(cancelled)
         there = occurs(item.text, text) or (
             item.kind == "constraint" and " ".join(item.text.split()) in flat
         )
         (kept if there else lost).append(item)
     return Survival(tuple(kept), tuple(lost))
+
+
+def _heed(cancelled: IsCancelled | None) -> None:
+    if cancelled is not None and cancelled():
+        raise Cancelled("The comparison with the summary was cancelled.")
 
 
 def occurs(value: str, text: str) -> bool:

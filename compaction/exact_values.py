@@ -106,6 +106,8 @@ _SYSTEM_PATHS = re.compile(
     r"/(?:usr/)?(?:local/)?s?bin(?:/[\w.+-]+)?\Z|/dev/(?:null|stdout|stderr|stdin|tty|zero|fd/\d)\Z"
 )
 _DIGIT = re.compile(r"\d")
+# Words and the marks between them. Every value has something else in it, or a dot before a letter.
+_PLAIN = re.compile(r"[A-Za-z\s,!?;:'()-]*(?:\.(?![A-Za-z])[A-Za-z\s,!?;:'()-]*)*\Z")
 _LETTER = re.compile(r"[A-Za-z]")
 _MEASURE = re.compile(r"\d[\d_.,]*(?:[A-Za-z]{1,5}\Z|-[A-Za-z])|\d+-\d+\Z|[A-Za-z]{1,2}\d\Z")
 _TYPE_NAME = re.compile(
@@ -126,6 +128,8 @@ def values(text: str, *, prose: bool = True) -> list[Value]:
     With `prose` (a person's or a model's own words) quoted names and paths with a space count
     too; tool output is full of quotes that mean nothing, so it is searched without.
     """
+    if _PLAIN.match(text):
+        return []
     return list(_scan(text, prose))
 
 
@@ -138,6 +142,8 @@ def _scan(text: str, prose: bool) -> Iterator[Value]:
     seen: set[str] = set()
     tokens: set[str] = set()
     for chunk in _chunks(text):
+        if _PLAIN.match(chunk):
+            continue
         found: list[Value] = []
         for token in chunk.split():
             if token in tokens or token.isalpha():
@@ -148,7 +154,8 @@ def _scan(text: str, prose: bool) -> Iterator[Value]:
             )
         if prose:
             found += _of_prose(chunk)
-            found += (Value(match[0].strip(), "number") for match in _NUMBER.finditer(chunk))
+            if _DIGIT.search(chunk):
+                found += (Value(match[0].strip(), "number") for match in _NUMBER.finditer(chunk))
         fresh: dict[str, Value] = {}
         for value in found:
             if value.text not in seen:
@@ -287,5 +294,6 @@ def _of_prose(chunk: str) -> Iterator[Value]:
         name = next(group for group in match.groups() if group is not None)
         if name.strip() == name and any(char.isalnum() for char in name):
             yield Value(name, "name")
-    for match in _SPACED.finditer(chunk):
-        yield Value(match[0], "path")
+    if "/" in chunk:
+        for match in _SPACED.finditer(chunk):
+            yield Value(match[0], "path")

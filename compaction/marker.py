@@ -127,6 +127,8 @@ def read(text: str, labels: tuple[str, ...] = ()) -> Marked | None:
             return Marked(tagged[1], 0)
     if text.startswith("{") and JSON_KIND in text[:200]:
         return _from_json(text)
+    if not labels and not text.startswith(PUBLISHED_LABELS):
+        return None
     for label in (*PUBLISHED_LABELS, *labels):
         if label.strip() and "{count}" not in label and text.startswith(label):
             return Marked(text[len(label) :], 0)

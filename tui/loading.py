@@ -239,7 +239,8 @@ def summarize(
                 result = compact(plan, summarizer, cancelled=stopped)
             if result.summary is not None and not stopped():
                 replaced = [plan.session.messages[index] for index in result.plan.summarized]
-                found = survival(replaced, result.summary.content, list(result.plan.summarized))
+                indexes, summary = list(result.plan.summarized), result.summary.content
+                found = survival(replaced, summary, indexes, cancelled=stopped)
                 kept, lost = _texts(found.kept), _texts(found.lost)
             if result.made:
                 rows = result_rows(result)

@@ -25,10 +25,9 @@ def loads(raw: bytes) -> Any:
 def respelled(left: list[object], raw: bytes) -> bool:
     """Whether orjson's values `left`, read from `raw`, may hold a number spelled otherwise there.
 
-    Empties `left`.
+    `left` grows by what is inside of them.
     """
-    while left:
-        value = left.pop()
+    for value in left:
         # Most values are strings, and passing them by is most of the work.
         if isinstance(value, dict):
             left += [inner for inner in value.values() if type(inner) is not str]

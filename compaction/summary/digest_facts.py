@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from compaction.constraints import constraints, demands, sentences
+from compaction.constraints import Phrases, constraints, demands, sentences
 from compaction.errors import Cancelled
 from compaction.evidence import values, window
 from compaction.messages import Media, Message, Opaque, Text, ToolCall, ToolResult
@@ -35,26 +35,24 @@ SMALL_TALK = re.compile(
     r"|ありがとう(?:ございます)?|ja|nein|danke|weiter|oui|non|merci|sí|gracias|sigue)[.!。！, ]*\Z",
     re.IGNORECASE,
 )
-_DECISION = re.compile(
+_DECISION = Phrases(
     r"\b(?:decided|decision|(?:I|we)['’](?:ll|ve) (?:use|go with|keep|switch|chosen|implement"
     r" it)|let['’]s (?:use|go with|keep|switch)"
     r"|go(?:ing)? with|instead of|rather than|root cause|the (?:real |actual )?(?:problem|issue"
     r"|bug|fix|cause) (?:is|was)|turns out"
     r"|opted|chose|agreed|conclusion|the reason (?:is|was)|this means|key (?:finding|insight)"
     r"|fixed by|because of"
-    r"|entschieden|statt|Ursache|décidé|plutôt que|decidí|decidimos|en lugar de)\b"
-    r"|决定|采用|改用|原因是|根本原因|问题在于|決め|決定|採用|原因は|ことにし",
-    re.IGNORECASE,
+    r"|entschieden|statt|Ursache|décidé|plutôt que|decidí|decidimos|en lugar de)\b",
+    r"决定|采用|改用|原因是|根本原因|问题在于|決め|決定|採用|原因は|ことにし",
 )
-_OPENING = re.compile(
+_OPENING = Phrases(
     r"\b(?:next step|still (?:need|to do|fail|missing|open)|remaining|TODO|to[- ]do|not yet"
     r"|pending|follow[- ]?up|blocked|unresolved"
     r"|open question|needs? to be|waiting for|noch offen|offene Frage|reste à|queda(?:n)? por"
-    r"|pendiente)\b"
-    r"|待办|尚未|还需|未解决|未完了|残り|今後",
-    re.IGNORECASE,
+    r"|pendiente)\b",
+    r"待办|尚未|还需|未解决|未完了|残り|今後",
 )
-# One of these stands, in small letters, in everything that the two patterns above match.
+# One of these stands, in small letters, in everything that the two above find outside of ASCII.
 _CUES = (
     "deci", "use ", "go with", "going with", "keep", "switch", "chosen", "implement it", "instead",
     "rather", "cause", "problem", "issue", "bug", "fix", "turns out", "opted", "chose", "agreed",
@@ -200,9 +198,16 @@ def _assistant(facts: Facts, text: str, media: list[str], at: int) -> None:
     prose = text[:_PROSE_WINDOW]
     _values(facts, prose, 2.0, prose=True)
     facts.last_question = ""
-    lowered = prose.lower()
-    if "?" in prose or "？" in prose or any(cue in lowered for cue in _CUES):
+    if "?" in prose or _may_tell(prose):
         _sentences(facts, prose, at)
+
+
+def _may_tell(prose: str) -> bool:
+    """Whether a sentence of `prose` may ask, decide or leave open something."""
+    if prose.isascii():
+        return _DECISION.within(prose) or _OPENING.within(prose)
+    lowered = prose.lower()
+    return "？" in prose or any(cue in lowered for cue in _CUES)
 
 
 def _sentences(facts: Facts, prose: str, at: int) -> None:
@@ -213,9 +218,9 @@ def _sentences(facts: Facts, prose: str, at: int) -> None:
             facts.last_question = sentence
         elif sentence.endswith((":", "：")) or ANNOUNCED.match(sentence):
             continue
-        elif _DECISION.search(sentence):
+        elif _DECISION.within(sentence):
             _keep(facts.decided, _unlisted(sentence), 4.0, at)
-        elif _OPENING.search(sentence):
+        elif _OPENING.within(sentence):
             _keep(facts.open, _unlisted(sentence), 3.0, at)
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compaction.constraints import _STRONG, _STRONG_SIGNS, sentences
+from compaction.errors import Cancelled
 from compaction.evidence import constraints, identifiers, occurs, survival, values, window
 from compaction.messages import Text, ToolCall, ToolResult, message
+
+STRONG = f"{_STRONG}|{_STRONG_SIGNS}"
 
 
 @pytest.mark.parametrize(
@@ -133,6 +139,33 @@ def test_survival_names_the_message_of_each_value() -> None:
         ("/srv/a.txt", "path", 5),
         ("12000", "id", 9),
     ]
+
+
+@pytest.mark.parametrize("looks", [1, 2, 3])
+def test_survival_can_be_cancelled(looks: int) -> None:
+    messages = [message("user", f"Look at DEP-{number}.") for number in range(300)]
+    left = iter([False] * (looks - 1))
+    with pytest.raises(Cancelled):
+        survival(messages, "nothing", cancelled=lambda: next(left, True))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Only words, (and) marks; it's plain: yes? No! Well-known... And.", []),
+        ("Words. Then a.py, done.", ["a.py"]),
+        ("It is 5 km.", ["5 km"]),
+    ],
+)
+def test_plain_words_hold_no_values(text: str, expected: list[str]) -> None:
+    assert identifiers(text) == expected
+
+
+@given(st.text(alphabet="nevr mustNOT.!?\n\"'kſéﬁ不要", max_size=80))
+def test_a_phrase_is_found_whatever_the_case(text: str) -> None:
+    found = [one for one in sentences(text) if re.search(STRONG, one, re.IGNORECASE)]
+    kept = dict.fromkeys(one for one in found if len(one) >= 4)
+    assert constraints(text, weak=False) == list(kept)
 
 
 def test_a_window_keeps_both_ends_and_cuts_no_word() -> None:
