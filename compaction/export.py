@@ -22,6 +22,9 @@ from compaction.messages import Message, Session
 
 if TYPE_CHECKING:
     from compaction.compacting import Compacted
+    from compaction.repairing import Repaired
+
+    Result = Compacted | Repaired | Session
 
 
 #: The format for what was read from one that cannot be written.
@@ -39,7 +42,7 @@ class Saved:
 
 
 def save(
-    result: Compacted | Session,
+    result: Result,
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002 - the word of the command line
     *,
@@ -62,7 +65,7 @@ def save(
 
 
 def render_bytes(
-    result: Compacted | Session,
+    result: Result,
     format: str | None = None,  # noqa: A002
 ) -> tuple[bytes, tuple[Finding, ...]]:
     """What `save` would write, and what the format could not hold. Raises ExportError."""
@@ -71,7 +74,7 @@ def render_bytes(
 
 
 def losses(
-    result: Compacted | Session,
+    result: Result,
     format: str | None = None,  # noqa: A002
 ) -> tuple[Finding, ...]:
     """What `format` cannot hold of `result`, to be said before it is written."""
@@ -82,19 +85,20 @@ def losses(
 # ----------------------------------------------------------------------------------- content
 
 
-def _content(result: Compacted | Session) -> tuple[Session, Sequence[Message]]:
+def _content(result: Result) -> tuple[Session, Sequence[Message]]:
     if isinstance(result, Session):
         return result, result.messages
     return result.session, result.messages
 
 
-def _written(result: Compacted | Session, name: str | None) -> tuple[Format, Written]:
+def _written(result: Result, name: str | None) -> tuple[Format, Written]:
     from compaction.errors import SessionError
     from compaction.formats import format_named
 
-    if not isinstance(result, Session) and result.failure and not result.made:
+    failure = getattr(result, "failure", "")
+    if failure and not getattr(result, "made", True):
         raise ExportError(
-            f"Nothing is exported, since the summary was not made: {result.failure.rstrip('.')}."
+            f"Nothing is exported, since the summary was not made: {failure.rstrip('.')}."
         )
     session, messages = _content(result)
     try:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 #: The columns of `finding_row`: level, place, code, and the whole text.
 FINDING_COLUMNS = (Column(), Column(right=True), Column(widest=34), Column(wrap=True))
+_NAMES = {"error": "error", "warning": "warning", "info": "note"}
 _COLOURS = {"error": "1;31", "warning": "33", "info": "2"}
 
 
@@ -31,24 +32,63 @@ _COLOURS = {"error": "1;31", "warning": "33", "info": "2"}
 @reading_options
 @policy_options
 @summary_options
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Write a copy of the session in which all that can be is mended, to the file of -o.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    help="The file for --fix, or - for standard output; never the session itself.",
+)
+@click.option(
+    "--format",
+    "out_format",
+    metavar="FORMAT",
+    help="The format for --fix; the default is the one the session came in.",
+)
+@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 @json_option
-def check(as_json: bool, **given: Any) -> int:
+def check(
+    as_json: bool,
+    fix: bool,
+    output: str | None,
+    out_format: str | None,
+    force: bool,
+    **given: Any,
+) -> int:
     """What a provider would refuse, in the session and in its compacted result.
 
-    Exits with 1 when there is a finding at error level, with 0 otherwise.
+    Exits with 1 when there is a finding at error level, with 0 otherwise. With --fix the session
+    is not compacted: a copy is written with the least change that the API takes, each change is
+    listed, and the exit code is 1 only for what could not be mended.
 
     \b
     --json prints {"dialect": NAME, "findings": [{"stage": "session" | "compacted",
     "level": "error" | "warning" | "info", "code": NAME, "message": INDEX | null,
     "text": SENTENCE}, ...], "compacts": BOOL}; the index of a message counts in the
-    list of its stage. A finding that both lists have is told once for each.
+    list of its stage. A finding that both lists have is told once for each. With --fix it
+    prints {"dialect", "changes": [{"message": INDEX | null, "code", "text"}, ...],
+    "findings": [FINDING, ...], "output": {"path", "format", "bytes"}}: what is left.
     """
     from compaction.validity import check as find
     from tui.cli_work import compacted, dialect_of, load_session, planned
 
     settings = Settings.of(given)
+    if fix and output is None:
+        raise click.UsageError("--fix writes a repaired copy; name its file with -o.")
+    if output is not None and not fix:
+        raise click.UsageError("-o is for --fix; to write the compacted result use `export`.")
+    if fix and output == "-" and as_json:
+        raise click.UsageError("--json and -o - both want standard output; name a file with -o.")
     session = load_session(settings)
     dialect = dialect_of(settings, session)
+    if fix and output is not None:
+        from tui.cli_fix import fixed
+
+        return fixed(session, dialect, output, out_format, force=force, as_json=as_json)
     before = find(session.messages, dialect)
     result = compacted(planned(session, settings), settings)
     made = result.messages is not session.messages
@@ -70,6 +110,8 @@ def check(as_json: bool, **given: Any) -> int:
 def _print(
     printer: Printer, dialect: str, stages: dict[str, tuple[Finding, ...]], *, made: bool
 ) -> None:
+    from compaction.findings import LEVELS
+
     titles = {"session": "the session as it is", "compacted": "the compacted result"}
     for stage, findings in stages.items():
         if stage == "compacted" and not made:
@@ -81,10 +123,11 @@ def _print(
         printer.line(
             Cell(f"{dialect}: ", "1"), f"{count(len(findings), 'finding')} in {titles[stage]}"
         )
-        printer.table(
-            FINDING_COLUMNS,
-            [finding_row(finding) for finding in findings],
-        )
+        for level in LEVELS:
+            found = [finding for finding in findings if finding.level == level]
+            if found:
+                printer.heading(count(len(found), _NAMES[level]))
+                printer.table(FINDING_COLUMNS, [finding_row(finding) for finding in found])
 
 
 def finding_row(finding: Finding) -> list[str | Cell]:

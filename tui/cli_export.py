@@ -21,6 +21,7 @@ from tui.cli_output import Printer, count, note, print_json, share
 if TYPE_CHECKING:
     from compaction.compacting import Compacted
     from compaction.findings import Finding
+    from compaction.repairing import Repaired
 
 
 @click.command(short_help="The compacted result ('-' is standard output).")
@@ -82,7 +83,7 @@ def export(
     for finding in told:
         note(f"{finding.level}: {placed(finding)}")
     if output == "-":
-        size, name = _to_stdout(result, out_format), out_format or session.format
+        size, name = to_stdout(result, out_format), out_format or session.format
     else:
         saved = save(result, output, out_format, force=force)
         size, name = saved.bytes, saved.format
@@ -109,7 +110,7 @@ def _ended(sentence: str) -> str:
     return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 
-def _to_stdout(result: Compacted, name: str | None) -> int:
+def to_stdout(result: Compacted | Repaired, name: str | None) -> int:
     """Print the result: its exact bytes, or made harmless when they would reach a terminal."""
     from compaction.export import render_bytes
 

@@ -114,7 +114,7 @@ def render_block(part: Part, ids: Ids, notes: Notes) -> dict[str, Any] | None:
     """One part as a block; None for what the dialect cannot hold, which `notes` then tells."""
     match part:
         case Text(text=text):
-            if not text:
+            if not text.strip():
                 notes.tell("empty-text", "an empty text block")
                 return None
             return {"type": "text", "text": text}

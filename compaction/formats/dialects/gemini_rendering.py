@@ -167,7 +167,7 @@ def _own_parts(message: Message) -> list[_Said] | None:
 def _part(part: Part, calls: Mapping[str, str], notes: Notes, *, native: bool) -> list[_Said]:
     match part:
         case Text(text=text):
-            if not text:
+            if not text.strip():
                 notes.tell("empty-text", "an empty text block")
                 return []
             return [_Said({"text": text})]
