@@ -35,7 +35,11 @@ from compaction.tokens.media import BLOB, media_tokens, sealed_tokens
 RULES = "1"
 
 _BLOB_CHARS = 1024
-_BLOB = re.compile(rf'("encrypted_content"\s*:\s*")?[A-Za-z0-9+/_-]{{{_BLOB_CHARS},}}={{0,2}}')
+# A run is looked at from its first character only, or a short one costs the square of its length.
+_BLOB = re.compile(
+    r'("encrypted_content"\s*:\s*")?(?<![A-Za-z0-9+/_-])'
+    rf"[A-Za-z0-9+/_-]{{{_BLOB_CHARS},}}={{0,2}}"
+)
 
 
 def count_message(message: Message, counter: Counter) -> int:
