@@ -57,6 +57,10 @@ HEADER = frozenset(
 )
 
 
+#: Where the text of a recorded compaction stands in its event.
+SUMMARY = "/data/summaryContent"
+
+
 def read(source: Source, options: ReadOptions) -> Session:
     """The session in `source`. Raises SessionError when no event of it is of such a log."""
     faults = Faults()
@@ -226,7 +230,9 @@ class _Reading:
         role: str,
         parse: Callable[[Any], tuple[Part, ...]],
         span: Span,
+        *,
         summary: str = "",
+        pointer: str = "",
     ) -> Message:
         self.seen = True
         parts = parse(event)
@@ -237,6 +243,7 @@ class _Reading:
             span=span,
             record=event,
             summary=summary,
+            pointer=pointer,
             model=self.model if role == "assistant" else "",
         )
         for part in parts:
@@ -356,7 +363,8 @@ class _Reading:
         else:
             self._drop(at, _BEFORE)
             self.messages, at = [], 0
-        self._add(event, "user", partial(content_parts, key="summaryContent"), span, "copilot")
+        parse = partial(content_parts, key="summaryContent")
+        self._add(event, "user", parse, span, summary="copilot", pointer=SUMMARY)
         self.compactions.append(
             RecordedCompaction(
                 at,

@@ -16,6 +16,7 @@ from compaction.formats import exact
 from compaction.formats.base import ReadOptions, Written
 from compaction.formats.converting import as_responses, is_same
 from compaction.formats.copilot_cli import NAME, TITLE, EventLog
+from compaction.formats.copilot_cli_reading import SUMMARY
 from compaction.formats.dialects.blocks import text_of
 from compaction.formats.dialects.notes import Notes
 from compaction.formats.jsonl import Faults, records
@@ -72,7 +73,7 @@ class _Writing:
         self._source = session.source
         self._notes = notes
         self._mended = mended
-        self._ids: set[object] = set()
+        self._ids: set[str] = set()
         self._last: str | None = None
         self._time = next((one.time for one in session.messages if one.time), _NO_TIME)
 
@@ -90,7 +91,7 @@ class _Writing:
             if span.start < first:
                 yield self._kept(span)
         for index, message in enumerate(front):
-            if not stands_in(message, self._source):
+            if not stands_in(message, self._source) or _would_hide(messages, index):
                 yield from self._made(message, index)
                 continue
             for call in message.results:
@@ -121,7 +122,7 @@ class _Writing:
             self._last = made
         if isinstance(value.get("timestamp"), str):
             self._time = value["timestamp"]
-        if member is None or parent == before or (parent is not None and parent in self._ids):
+        if member is None or parent == before or (isinstance(parent, str) and parent in self._ids):
             return raw
         offsets = Bytes(text, raw)
         start, end = offsets.at(member.node.start), offsets.at(member.node.end)
@@ -264,8 +265,17 @@ def _tail(messages: Sequence[Message], session: Session) -> list[Message]:
             break
         if out and message.spans[0].start > out[-1].spans[0].start:
             break
+        if _would_hide(messages, len(messages) - len(out) - 1):
+            break
         out.append(message)
     return out[::-1]
+
+
+def _would_hide(messages: Sequence[Message], index: int) -> bool:
+    """Whether a message is a recorded compaction behind others, which it would stand for."""
+    return messages[index].pointer == SUMMARY and any(
+        message.role != "system" for message in messages[:index]
+    )
 
 
 def _belongs_to_message(event: Mapping[str, Any], calls: set[str]) -> bool:
@@ -275,7 +285,7 @@ def _belongs_to_message(event: Mapping[str, Any], calls: set[str]) -> bool:
         return False
     if kind == "tool.execution_start":
         return text_of(data.get("toolCallId")) not in calls
-    return kind in _WITH_MESSAGES
+    return isinstance(kind, str) and kind in _WITH_MESSAGES
 
 
 def _arguments(text: str) -> object:
