@@ -50,12 +50,8 @@ class _Known:
 _KNOWN: tuple[_Known, ...] = tuple(
     _Known(title, frozenset(keys.split()))
     for title, keys in (
-        ("a ChatGPT export", "mapping current_node"),
-        ("a ChatGPT export", "mapping create_time"),
-        ("OpenTelemetry spans", "resourceSpans"),
         ("few-shot texts of tau-bench", "messages_display"),
         ("an Alpaca instruction set", "instruction output"),
-        ("a Google ADK session", "events appName"),
     )
 )
 

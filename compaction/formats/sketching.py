@@ -149,8 +149,9 @@ def time_of(record: Mapping[str, Any]) -> str:
         if isinstance(value, str):
             return value
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            seconds = value / 1000 if value > 1e11 else value
-            if 0 < seconds < 1e11:
+            # A huge integer cannot even be divided.
+            if 0 < value < 1e14:
+                seconds = value / 1000 if value >= 1e11 else value
                 return datetime.fromtimestamp(float(seconds), UTC).isoformat()
     return ""
 

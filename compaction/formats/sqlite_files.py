@@ -28,6 +28,7 @@ _HOMES: tuple[tuple[frozenset[str], str, str, str], ...] = tuple(
         ("session message part", "opencode", "opencode_db", "exported"),
         ("cursorDiskKV", "Cursor", "cursor_db", "composers"),
         ("blobs meta", "Cursor", "cursor_db", "stored_chat"),
+        ("sessions events", "Google ADK", "adk_db", "exported"),
         ("sessions messages", "Goose", "goose_db", "exported"),
         ("sessions messages", "Crush", "chat_databases", "crush"),
         ("conversations responses", "llm", "chat_databases", "llm_logs"),
