@@ -119,6 +119,8 @@ class _Reading:
         whole = file.span(found.root)
         start, end = (whole.start, whole.end) if self._partly(found) else (0, file.source.size)
         root = file.roots[0]
+        if root.closers:
+            start, end = 0, file.span(root).end
         layout = Layout(start, end, tuple(listings), tuple(slots), root.closers.encode())
         outer = found.root.value if isinstance(found.root.value, dict) else {}
         document = None if file.lines else root.value

@@ -21,7 +21,8 @@ class Node:
     """One value: its half-open range of characters, what it is, and what is inside.
 
     `members` (of an object, duplicates included) and `items` (of an array) are None where the
-    value was not looked into. `closers` is what a value that breaks off would need to end.
+    value was not looked into. `closers` is what a value that breaks off would need to end; it ends
+    with the last whole value in it.
     """
 
     start: int
@@ -105,8 +106,9 @@ class _Scan:
             if not self._recover:
                 raise
             self.fault = self.fault or error
-            end = len(self._text)
-            inner = members[-1].node.closers if members else items[-1].closers if items else ""
+            last = members[-1].node if members else items[-1] if items else None
+            end = last.end if last else start + 1
+            inner = last.closers if last else ""
             closers = inner + ("}" if opener == "{" else "]")
         if opener == "{":
             value: Any = {member.key: member.node.value for member in members}

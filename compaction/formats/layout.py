@@ -98,7 +98,8 @@ def write_back(
         value, constants = exact.loads_telling(body)
         body = exact.dump_bytes(value, style_of(body))
         findings = (*findings, _nulls(constants))
-    return Written((data[: layout.start], body, data[layout.end :]), findings)
+    after = b"" if layout.closers else data[layout.end :]
+    return Written((data[: layout.start], body, after), findings)
 
 
 def compose(
@@ -225,7 +226,7 @@ class _Writer:
                 continue
             out += [self._data[position : edit.start], edit.new]
             position = edit.end
-        out.append(self._layout.closers or self._data[position : self._layout.end])
+        out += [self._data[position : self._layout.end], self._layout.closers]
         return b"".join(out)
 
     def _mended(self, message: Message, span: Span, number: int) -> bytes | None:
@@ -246,8 +247,6 @@ class _Writer:
             return _joined(entries, b"\n" if listing.lines else b",")
         lead = self._data[listing.open : elements[0].start]
         tail = self._data[elements[-1].end : listing.close]
-        if self._layout.closers and not listing.lines:
-            tail = b""
         if listing.single:
             lead, tail = b"[", b"]"
         elif not entries:

@@ -85,7 +85,9 @@ def _listed(document: Document, held: Node, holder: Node, *, whole: bool) -> Run
     opened, closed = document.inside(held)
     span = document.span(holder)
     start, end = (0, document.source.size) if whole else (span.start, span.end)
-    closers = document.roots[0].closers if whole else ""
+    closers = document.roots[0].closers
+    if closers:
+        start, end = 0, document.span(document.roots[0]).end
     listing = Listing(opened, closed, spans)
     return Run(items, spans, listing, start, end, closers, _named(holder.value))
 
