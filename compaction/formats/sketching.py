@@ -148,11 +148,9 @@ def time_of(record: Mapping[str, Any]) -> str:
         value = record.get(key)
         if isinstance(value, str):
             return value
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            # A huge integer cannot even be divided.
-            if 0 < value < 1e14:
-                seconds = value / 1000 if value >= 1e11 else value
-                return datetime.fromtimestamp(float(seconds), UTC).isoformat()
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e14:
+            seconds = value / 1000 if value >= 1e11 else value
+            return datetime.fromtimestamp(float(seconds), UTC).isoformat()
     return ""
 
 
