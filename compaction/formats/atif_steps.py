@@ -47,7 +47,7 @@ def keep(step: Step, indexes: Sequence[int]) -> dict[str, Any]:
     made = dict(step)
     if None in gone:
         made = {key: value for key, value in step.items() if key not in _SPOKEN}
-        made["message"] = ""
+        made |= {"step_id": 0, "message": ""}
     left = [one for number, one in enumerate(_results(step)) if number not in gone]
     if left:
         made["observation"] = {**step["observation"], "results": left}
@@ -261,10 +261,11 @@ def settled(steps: Sequence[object]) -> list[tuple[int, object, bool]]:
 
 
 def _is_bare(step: Step) -> bool:
-    """Whether a step holds nothing but results of calls that are not in it."""
+    """Whether a step was made here of nothing but results, to be put beside their calls."""
     results = _results(step)
     return (
         bool(results)
+        and step.get("step_id") == 0
         and not step.get("message")
         and not step.get("tool_calls")
         and all(isinstance(one, Mapping) for one in results)

@@ -220,6 +220,14 @@ def test_results_whose_call_is_gone_stand_without_its_name() -> None:
     ]
 
 
+def test_results_that_the_file_has_without_a_call_stay_as_they_are() -> None:
+    orphan = agent("", observation={"results": [came("c9", "late")]})
+    session = opened(trajectory(*STEPS[:2], orphan, STEPS[5]))
+    few = [*session.messages[1:], message("user", "On.")]
+    steps = json.loads(saved(session, few))["steps"]
+    assert steps[1] == {"step_id": 2, **orphan}
+
+
 def test_a_compact_line_stays_a_line() -> None:
     data = b"\n".join(json.dumps(trajectory(*STEPS, session_id=n)).encode() for n in "ab") + b"\n"
     session = load(data, conversation="b")
