@@ -18,12 +18,16 @@ _OPENERS: tuple[tuple[bytes, str, str], ...] = (
     (b"\x1f\x8b", "compressed", "gunzipped"),
     (b"SQLite format 3\0", "sqlite_files", "opened"),
     (b"PK\x03\x04", "inspect_archive", "opened"),
+    (b"PK\x03\x04", "exported_archives", "opened"),
     (b'"{', "quoted", "unquoted"),
     (b'"[', "quoted", "unquoted"),
 )
 
 #: Module and function that gather the session of a folder; None when it is none of theirs.
-_GATHERERS: tuple[tuple[str, str], ...] = (("openhands_folder", "gathered"),)
+_GATHERERS: tuple[tuple[str, str], ...] = (
+    ("openhands_folder", "gathered"),
+    ("exported_archives", "gathered"),
+)
 
 
 def unpacked(source: Source) -> Source:

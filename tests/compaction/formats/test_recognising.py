@@ -100,7 +100,6 @@ def test_no_more_than_the_beginning_of_many_records_is_parsed() -> None:
         (b"\x28\xb5\x2f\xfd123", "is compressed with zstd and no session; unpack it"),
         (b"\x1f\x8b\x08123", "is damaged gzip"),
         (b"\x89PNG\r\n\x1a\n", "is a PNG image"),
-        (b'[{"mapping": {}, "current_node": "n"}]', "looks like a ChatGPT export"),
         (b'{"sessionId": "s", "projectHash": "p", "messages": 3}', "holds no messages of the form"),
         (b'{"a": [1, 2]}', "is JSON without messages"),
         (b'{"x": 1,\n "messages" 2}', "is broken JSON: line 2: "),
@@ -127,7 +126,7 @@ def test_every_format_has_its_own_name_and_is_found_by_it() -> None:
     }
     for name in names:
         assert format_named(name).name == name
-    with pytest.raises(SessionError, match="did you mean claude-code"):
+    with pytest.raises(SessionError, match="did you mean .*claude-code"):
         format_named("claude")
 
 
