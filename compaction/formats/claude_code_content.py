@@ -31,7 +31,10 @@ def take(entry: Draft, content: object) -> str:
     if type(content) is str:
         # An empty text is nothing, an empty text block is one: an API refuses it.
         if content:
-            _text(entry, content)
+            if entry.kinds is NO_KINDS:
+                entry.kinds, entry.chars, entry.preview = _TEXT, len(content), start_of(content)
+            else:
+                _text(entry, content)
         return ""
     blocks = [content] if type(content) is dict else content
     return take_blocks(entry, blocks) if type(blocks) is list else ""

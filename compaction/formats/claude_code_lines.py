@@ -14,7 +14,7 @@ from typing import Any
 from compaction.formats.claude_code_body import LinesBody, content_of, unseen
 from compaction.formats.claude_code_content import take, take_blocks
 from compaction.formats.dialects.blocks import parse_content, text_of
-from compaction.formats.drafts import NO_KINDS, Draft, draft, has_tag, settled, with_kind
+from compaction.formats.drafts import NEAR, NO_KINDS, Draft, draft, has_tag, settled, with_kind
 from compaction.marker import is_own_summary
 from compaction.messages import (
     Inline,
@@ -85,7 +85,8 @@ def user_entry(record: Mapping[str, Any], span: Span) -> Draft | None:
     thought = take(entry, content)
     if entry.kinds is NO_KINDS:
         return None
-    entry.injected = record.get("isMeta") is True
+    if record.get("isMeta") is True:
+        entry.injected = True
     if entry.results:
         if entry.kinds is _RESULT:
             entry.role = "tool"
@@ -93,7 +94,8 @@ def user_entry(record: Mapping[str, Any], span: Span) -> Draft | None:
         if record.get("isCompactSummary") is True:
             entry.summary = "claude-code"
         text = content if type(content) is str else _first_text(content)
-        if text[:1] in _UNTYPED_STARTS or has_tag(text):
+        # Most texts have no bracket near their start, and one character is found much faster.
+        if text[:1] in _UNTYPED_STARTS or (text.find("<", 0, NEAR) >= 0 and has_tag(text)):
             if is_own_summary(text):
                 entry.summary = "compaction"
             entry.injected = entry.injected or entry.preview.startswith(_INJECTED)
@@ -103,6 +105,10 @@ def user_entry(record: Mapping[str, Any], span: Span) -> Draft | None:
 
 
 def _first_text(content: object) -> str:
+    if type(content) is list and content:
+        first = content[0]
+        if type(first) is dict and first.get("type") == "text" and type(first.get("text")) is str:
+            return str(first["text"])
     parts = parse_content(content[:1]) if isinstance(content, list) else ()
     return parts[0].text if parts and isinstance(parts[0], Text) else ""
 
@@ -174,8 +180,8 @@ def _continue(response: Response, content: object) -> bool:
 
 def _note(entry: Draft, held: Mapping[str, Any]) -> None:
     """Take what a line says about its response: the model, and the tokens."""
-    if not entry.model:
-        entry.model = text_of(held.get("model"))
+    if not entry.model and "model" in held:
+        entry.model = text_of(held["model"])
     told = held.get("usage")
     if type(told) is dict:
         usage = _usage(told)

@@ -139,7 +139,7 @@ class _Reading:
         if not entry.kinds:
             # A line of nothing but an empty block; the next line of the response may say more.
             self.left_out["empty lines"] += 1
-        elif self._place(entry, value):
+        elif self._place(entry, value.get("isSidechain") is True):
             if response is not None:
                 self.responses[entry.id] = response
             if entry.model:
@@ -165,23 +165,23 @@ class _Reading:
             self.left_out[_ASIDE] += 1
             return
         parent = value.get("parentUuid")
-        if type(parent) is str and entry.typed:
+        if type(parent) is str and not (entry.injected or entry.summary or entry.results):
             if parent in self.typed and self._repeats(entry, parent):
                 self._twice()
                 return
-            if self._place(entry, value):
+            if self._place(entry, side):
                 self.typed[parent] = len(self.entries) - 1
             return
         if entry.summary and value.get("isCompactSummary") is True:
-            self._summary(entry, value)
+            self._summary(entry, side)
             return
-        self._place(entry, value)
+        self._place(entry, side)
 
-    def _summary(self, entry: Draft, value: Mapping[str, Any]) -> None:
+    def _summary(self, entry: Draft, side: bool) -> None:
         if not self.compactions and self.entries:
             # Older versions write the summary without a boundary line before it.
             self._boundary({}, None)
-        if self._place(entry, value):
+        if self._place(entry, side):
             self.entries += self.carried
             self.carried = []
 
@@ -189,11 +189,11 @@ class _Reading:
         if entry is None:
             self.left_out[otherwise] += 1
         else:
-            self._place(entry, value)
+            self._place(entry, value.get("isSidechain") is True)
 
-    def _place(self, entry: Draft, value: Mapping[str, Any]) -> bool:
+    def _place(self, entry: Draft, side: bool) -> bool:
         """Put a message at the end; False when it is not of this conversation."""
-        if value.get("isSidechain") is True:
+        if side:
             if self.main:
                 self.left_out[_ASIDE] += 1
                 return False

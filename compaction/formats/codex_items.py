@@ -59,6 +59,9 @@ SUMMARY_PREFIX = "Another language model started to solve this problem"
 #: How a text starts that INJECTED or the SUMMARY_PREFIX may open.
 _MARKS = frozenset(opening[0] for opening in (*INJECTED, SUMMARY_PREFIX))
 
+#: Roles that are spelled as they are meant.
+_ROLES = ("user", "assistant", "developer")
+
 #: Blocks of a message that are just their text.
 _TEXTS = ("input_text", "output_text", "text")
 
@@ -119,9 +122,7 @@ def item_draft(
     item: Mapping[str, Any],
     body: ItemBody,
     span: Span,
-    *,
     time: str,
-    pointer: str,
     model: str,
     names: Mapping[str, str],
 ) -> Draft:
@@ -129,17 +130,21 @@ def item_draft(
 
     `model` is the one that answers at this place.
     """
-    made = draft("assistant", body, span, text_of(item.get("id")), time or time_of(item))
-    made.pointer = pointer
+    known, told = item.get("id"), item.get("model")
+    made = draft(
+        "assistant",
+        body,
+        span,
+        "" if known is None else text_of(known),
+        time or time_of(item),
+    )
     kind = item.get("type")
-    if kind is None or kind == "message":
+    if kind == "message" or kind is None:
         _message(made, item, names)
     elif kind == "function_call_output" or kind == "custom_tool_call_output":
         _output(made, item, names)
     elif kind == "function_call" or kind == "custom_tool_call":
-        made.model = text_of(item.get("model")) or model
         _call(made, item, kind)
-        return made
     elif kind == "reasoning":
         made.bound = True
         if not _reasoning(made, item):
@@ -147,9 +152,12 @@ def item_draft(
     else:
         _other(made, item, text_of(kind), names)
     role = made.role
-    if role != "tool" and not made.calls:
-        made.name = text_of(item.get("name"))
-    made.model = text_of(item.get("model")) or (model if role == "assistant" else "")
+    if role != "tool" and not made.calls and "name" in item:
+        made.name = text_of(item["name"])
+    if told is not None:
+        made.model = text_of(told)
+    if role == "assistant" and not made.model:
+        made.model = model
     return made
 
 
@@ -171,28 +179,35 @@ def says(made: Draft, text: str) -> bool:
 
 
 def _message(made: Draft, item: Mapping[str, Any], names: Mapping[str, str]) -> None:
-    made.role = role = role_of(item, "user")
+    role = item.get("role")
+    made.role = role = role if role in _ROLES else role_of(item, "user")
     content = item.get("content")
-    texts: Sequence[object] = ()
-    if type(content) is list:
+    if type(content) is list and len(content) == 1 and type(content[0]) is dict:
+        block = content[0]
+        text = block.get("text")
+        if type(text) is str and block.get("type") in _TEXTS:
+            made.chars, made.preview, made.kinds = len(text), start_of(text), _TEXT
+            _mark(made, text, role)
+            return
+    texts: list[Any] = []
+    if type(content) is str:
+        texts = [content] if content else []
+    elif type(content) is list:
         texts = [
             block.get("text") if type(block) is dict and block.get("type") in _TEXTS else None
             for block in content
         ]
-    elif type(content) is str and content:
-        texts = (content,)
+    chars, preview = 0, ""
     for text in texts:
         if type(text) is not str:
             break
-        made.chars += len(text)
-        if not made.preview:
-            made.preview = start_of(text)
+        chars += len(text)
+        preview = preview or start_of(text)
     else:
         if texts:
-            made.kinds = _TEXT
-            _mark(made, str(texts[0]), role)
+            made.chars, made.preview, made.kinds = chars, preview, _TEXT
+            _mark(made, texts[0], role)
             return
-    made.chars, made.preview = 0, ""
     _other(made, item, "message", names)
 
 

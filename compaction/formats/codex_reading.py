@@ -30,6 +30,9 @@ from compaction.messages import (
     Usage,
 )
 
+#: The way from a line to its item.
+_PAYLOAD = ("payload",)
+
 _LEFT_OUT = {
     "event_msg": "events that repeat items",
     "turn_context": "settings of turns",
@@ -86,12 +89,12 @@ class _Reading:
         """One record of the file."""
         value, span = record
         kind, payload = value.get("type"), value.get("payload")
-        if not isinstance(payload, dict):
+        if type(payload) is not dict:
             self._flat(value, span)
             return
         match kind:
             case "response_item":
-                self._item(payload, value, span)
+                self._add(payload, value, span, _PAYLOAD)
             case "event_msg":
                 self._event(payload)
             case "compacted":
@@ -144,9 +147,6 @@ class _Reading:
                 self.system.pointer = "/" + "/".join(where)
                 return
 
-    def _item(self, item: Mapping[str, Any], line: Mapping[str, Any], span: Span) -> None:
-        self._add(item, line, span, ("payload",))
-
     def _add(
         self,
         item: Mapping[str, Any],
@@ -158,26 +158,17 @@ class _Reading:
         if type(kind) is str and kind in NOT_SENT:
             self.left_out["snapshots of files"] += 1
             return
-        made = self._sketched(item, span, path, str(line.get("timestamp") or ""))
-        self.context.items.append(made)
+        self.context.items.append(self._drafted(item, span, path, _time(line)))
 
-    def _sketched(
+    def _drafted(
         self,
         item: Mapping[str, Any],
         span: Span,
         path: tuple[str, ...],
         time: str,
-        pointer: str = "",
     ) -> Draft:
-        made = item_draft(
-            item,
-            ItemBody(self.source, span, path),
-            span,
-            time=time,
-            pointer=pointer,
-            model=self.model,
-            names=self.names,
-        )
+        body = ItemBody(self.source, span, path)
+        made = item_draft(item, body, span, time, self.model, self.names)
         for call in made.calls:
             self.names[call] = made.tool
         return made
@@ -272,7 +263,7 @@ class _Reading:
         self.compactions.append(RecordedCompaction(at, line=span.line))
         message = text_of(payload.get("message"))
         history = payload.get("replacement_history")
-        time = str(line.get("timestamp") or "")
+        time = _time(line)
         fresh: list[Draft] = []
         if isinstance(history, list):
             fresh = self._replaced(history, span, time, message)
@@ -309,8 +300,8 @@ class _Reading:
                 continue
             start, end = offsets.at(held.start), offsets.at(held.end)
             own = Span(span.start + start, span.start + end, span.line)
-            pointer = f"/payload/replacement_history/{index}"
-            made = self._sketched(item, own, (), time, pointer)
+            made = self._drafted(item, own, (), time)
+            made.pointer = f"/payload/replacement_history/{index}"
             if message and not made.summary and made.role == "user" and says(made, message):
                 made.summary = "codex"
             out.append(made)
@@ -351,3 +342,8 @@ class _Reading:
             compactions=tuple(replace(one, at=one.at + shift) for one in compactions),
             document=Rollout(self.meta, self.flat, self.rolled_back),
         )
+
+
+def _time(line: Mapping[str, Any]) -> str:
+    told = line.get("timestamp")
+    return told if type(told) is str else str(told or "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import cast
 
 from compaction.marker import is_own_summary
@@ -16,9 +16,9 @@ _KINDS: dict[frozenset[str], frozenset[str]] = {}
 _TAG = "<conversation_summary>"
 
 #: How far into a text its start goes.
-_NEAR = 400
+NEAR = 400
 
-_new, _set = object.__new__, object.__setattr__
+_new = object.__new__
 
 
 class Draft:
@@ -79,13 +79,12 @@ def draft(role: str, body: Body, span: Span, id: str = "", time: str = "") -> Dr
     return made
 
 
-def settled(drafts: Iterable[Draft]) -> tuple[Message, ...]:
+def settled(drafts: Sequence[Draft]) -> tuple[Message, ...]:
     """The drafts as the messages they become, in place: nobody may set a field from here on."""
-    became = cast("list[Message]", list(drafts))
-    for one in became:
+    for one in drafts:
         # Both have the same slots, so that one becomes the other without a copy.
-        _set(one, "__class__", Message)
-    return tuple(became)
+        one.__class__ = Message  # type: ignore[assignment]
+    return cast("tuple[Message, ...]", tuple(drafts))
 
 
 def with_kind(kinds: frozenset[str], kind: str) -> frozenset[str]:
@@ -96,16 +95,20 @@ def with_kind(kinds: frozenset[str], kind: str) -> frozenset[str]:
 
 def start_of(text: str) -> str:
     """How a text that is the first of a message shows in the preview."""
+    start = text[:PREVIEW_CHARS].strip()
+    if len(start) == PREVIEW_CHARS or len(text) <= PREVIEW_CHARS:
+        return start
     return text[: PREVIEW_CHARS * 4].strip()[:PREVIEW_CHARS]
 
 
 def has_tag(text: str) -> bool:
     """Whether the tag of a summary of this program stands near the start of `text`."""
-    # Most texts have no bracket near their start, and one character is found much faster.
-    return text.find("<", 0, _NEAR) >= 0 and text.find(_TAG, 0, _NEAR) >= 0
+    return text.find(_TAG, 0, NEAR) >= 0
 
 
 def own_summary(text: str) -> bool:
     """As `is_own_summary`, at once for all that cannot open like one."""
     first = text[:1]
-    return (first in "[{S" or first.isspace() or has_tag(text)) and is_own_summary(text)
+    # Most texts have no bracket near their start, and one character is found much faster.
+    may_be = first in "[{S" or first.isspace() or (text.find("<", 0, NEAR) >= 0 and has_tag(text))
+    return may_be and is_own_summary(text)
