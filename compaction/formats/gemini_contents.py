@@ -20,6 +20,21 @@ NAME = "gemini-contents"
 TITLE = "Gemini contents"
 
 
+#: Members of a request, by which one that has nothing to say yet is told.
+_REQUEST = frozenset(
+    {
+        "cachedContent",
+        "contents",
+        "generationConfig",
+        "model",
+        "safetySettings",
+        "systemInstruction",
+        "toolConfig",
+        "tools",
+    }
+)
+
+
 def is_message(value: object) -> bool:
     """Whether a value can be a content, or a text that stands for one."""
     return isinstance(value, str) or gemini_like.is_content(value)
@@ -118,6 +133,8 @@ def _is_spoken(value: object) -> bool:
 
 
 def _is_request(value: object) -> bool:
+    if isinstance(value, Mapping) and value.get("contents") == [] and value.keys() <= _REQUEST:
+        return True
     for path in SHAPE.lists + SHAPE.answers:
         found = _at(value, path)
         if isinstance(found, Mapping) and gemini_like.is_content(found):

@@ -173,7 +173,7 @@ def test_several_requests_one_a_line() -> None:
         {"contents": {"a": 1}},
         {"contents": "Hello."},
         {"contents": ["Hello."]},
-        {"contents": []},
+        {"contents": [], "title": "A book"},
         {"history": [{"role": "user", "content": "a"}]},
         {"parts": [{"text": "a"}]},
         {"candidates": [{"name": "A. Person"}]},
@@ -201,6 +201,8 @@ def test_broken_contents_are_read_as_far_as_they_go(contents: list[object]) -> N
 
 
 def test_nothing_to_read() -> None:
+    assert len(load(b'{"systemInstruction": {"parts": [{"text": "a"}]}, "contents": []}')) == 1
+    assert [one.code for one in load(b'{"contents": []}').problems] == ["no-messages"]
     with pytest.raises(SessionError, match="holds no messages"):
         read(GEMINI, '{"contents": [{"x": 1}]}')
 
