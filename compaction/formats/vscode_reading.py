@@ -76,8 +76,8 @@ def _step(request: Mapping[str, Any], index: int) -> tuple[Part, ...]:
 
 def read(source: Source, options: ReadOptions, problems: Sequence[Finding] = ()) -> Session:
     """The session in a document with `requests`. Raises SessionError where there are none."""
-    source = _with_summaries(source)
-    document = open_document(source, frozenset({"requests"}))
+    document = open_document(_with_summaries(source), frozenset({"requests"}))
+    source = document.source
     root = document.roots[0]
     node = root.get("requests")
     if node is None or node.items is None:

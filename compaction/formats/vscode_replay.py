@@ -89,7 +89,7 @@ def read(source: Source, options: ReadOptions) -> Session:
     limits = [about.get("maxPromptTokens"), about.get("maxResponseTokens")]
     messages = tuple(_messages(document, request, about))
     return Session(
-        source,
+        document.source,
         NAME,
         messages,
         title=request.prompt.strip().partition("\n")[0],

@@ -405,3 +405,10 @@ def test_real_chats(name: str) -> None:
     assert sum(len(one.results) for one in session.messages) == calls
     again = opened(json.loads(saved(session)))
     assert texts(again.messages) == texts(session.messages)
+
+
+def test_bytes_that_are_no_utf_8_shift_nothing() -> None:
+    data = json.dumps(chat(request("first", round_("one")), request("second", round_("two"))))
+    session = load(data.encode().replace(b"first", b"fir\xfft"))
+    assert texts(session.messages) == ["fir\ufffdt", "one", "second", "two"]
+    assert [one.code for one in session.problems] == ["not-utf-8"]
