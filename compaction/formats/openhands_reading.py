@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -123,6 +124,7 @@ class _Folding:
                     self._aside(index, "state of the client")
                 case _:
                     self._aside(index, "records of no known type")
+        view = list(self._paired(view))
         messages = [self._message(entry) for entry in view if entry.shown]
         marks = [entry.indexes[0] for entry in view if entry.shown and entry.summary]
         shown = [entry.indexes[0] for entry in view if entry.shown]
@@ -160,6 +162,23 @@ class _Folding:
             ),
         )
 
+    def _paired(self, view: list[_Entry]) -> Iterator[_Entry]:
+        """The view without results of the SDK whose call is not in it: it sends none such."""
+        nodes = self._found.nodes
+        made = {
+            call
+            for entry in view
+            if not entry.summary and events.role(nodes[entry.indexes[0]].value) == "assistant"
+            for call in entry.calls
+        }
+        for entry in view:
+            event = nodes[entry.indexes[0]].value
+            answers = not entry.summary and entry.shown and events.is_sdk(event)
+            if answers and events.role(event) == "tool" and entry.calls[0] not in made:
+                self._aside(entry.indexes[0], "results whose call is gone")
+            else:
+                yield entry
+
     def _report(self, done: int) -> None:
         if self._options.cancelled():
             raise Cancelled("The reading was stopped.")
@@ -186,9 +205,6 @@ class _Folding:
                 return
         elif role == "tool" or not isinstance(event.get("action", event.get("kind")), str):
             call = self._answered(event)
-            if events.is_sdk(event) and call not in self._called:
-                self._aside(index, "results whose call is gone")
-                return
         entry = _Entry([index], [call])
         if role == "assistant" and (answer := events.response(event)):
             self._answers[answer] = entry

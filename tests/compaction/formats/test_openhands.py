@@ -153,6 +153,13 @@ def test_a_result_whose_call_is_not_in_the_log_is_not_sent() -> None:
     assert b'"late"' in saved(session, compacted(session))
 
 
+def test_a_result_whose_call_was_forgotten_is_not_sent() -> None:
+    session = load(lines(*RUN, condensation("e6", summary="Looked.", summary_offset=2)))
+    assert "gate = 4" not in [one.text for one in session.messages]
+    assert session.left_out["results whose call is gone"] == 1
+    assert session.left_out["before the last compaction"] == 1
+
+
 CONDENSED = [
     *RUN[:7],
     condensation("e2", "e3", "e4", "e5", summary="Looked.", summary_offset=2),
