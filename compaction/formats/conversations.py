@@ -13,6 +13,9 @@ from compaction.formats.documents import where
 from compaction.formats.jsonspans import Node
 from compaction.messages import Conversation, preview_of
 
+#: Keys under which records say what they are called.
+_NAMES = ("custom_id", "id", "conversation_id", "task_id")
+
 
 @dataclass(slots=True)
 class Found:
@@ -115,8 +118,10 @@ class Finder:
                 f"it has {len(found):,}, numbered from 1."
             )
         first, last = found[0].values, found[-1].values
+        # The last message of a request may be marked in another way in the next one.
+        stem = first[:-1] if any(self._role(value) == "user" for value in first[:-1]) else first
         longer = self._shape.growing and len(last) > len(first) > 1
-        if longer and last[: max(1, len(first) - 1)] == first[:-1]:
+        if longer and last[: len(stem)] == stem:
             self._tell(
                 "info",
                 "growing-log",
@@ -131,6 +136,9 @@ class Finder:
         )
         return found[0]
 
+    def _role(self, value: object) -> str:
+        return self._shape.role(value, ()) if isinstance(value, Mapping) else "user"
+
     def _tell(self, level: Literal["warning", "info"], code: str, text: str) -> None:
         self.problems.append(Finding(level, code, text))
 
@@ -144,9 +152,7 @@ def _conversations(found: Sequence[Found], shape: Shape) -> Iterator[Conversatio
     seen: set[str] = set()
     for number, one in enumerate(found, 1):
         record = one.root.value
-        stated = next(
-            (record[key] for key in ("id", "conversation_id", "task_id") if key in record), None
-        )
+        stated = next((record[key] for key in _NAMES if key in record), None)
         stated = (shape.called(record) if isinstance(record, Mapping) else "") or stated
         name = str(stated) if isinstance(stated, (str, int)) else str(number)
         if name in seen:

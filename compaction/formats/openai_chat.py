@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from compaction.findings import Finding
 from compaction.formats import chatfile
 from compaction.formats.base import Dialect, ReadOptions, Sample, Written
 from compaction.formats.chatshape import Shape
@@ -17,6 +18,9 @@ from compaction.formats.dialects.tools import tools_for
 from compaction.formats.documents import open_document
 from compaction.formats.layout import place, write_back
 from compaction.messages import Message, Part, Session, Source, ToolResult
+
+#: Where training files keep the answer that is to be unlearned.
+_REJECTED = frozenset({"non_preferred_output", "rejected", "rejected_messages"})
 
 #: Keys that only chat messages have.
 _TELLING = frozenset({"tool_calls", "tool_call_id", "function_call", "reasoning_content"})
@@ -56,6 +60,17 @@ def _plain(values: Sequence[object], holder: Mapping[str, Any]) -> bool:
     return True
 
 
+def rejected_answer(holder: Mapping[str, Any]) -> Iterator[Finding]:
+    """That a record of a preference pair has another answer, which is none of its messages."""
+    if not _REJECTED.isdisjoint(holder):
+        yield Finding(
+            "info",
+            "rejected-answer",
+            "The chosen answer is shown; the rejected one is no part of the conversation and "
+            "stays in the file.",
+        )
+
+
 SHAPE = Shape(
     format="openai-chat",
     lists=(
@@ -70,16 +85,21 @@ SHAPE = Shape(
         ("trajectory",),
         ("history",),
         ("conversation",),
+        ("dialogue",),
+        ("prompt",),
     ),
     answers=(
         ("response", "choices", 0, "message"),
         ("response", "body", "choices", 0, "message"),
         ("choices", 0, "message"),
         ("preferred_output",),
+        ("chosen",),
+        ("completion",),
     ),
     parse=openai_like.parse_blocks,
     role=_role,
     is_message=is_message,
+    look=rejected_answer,
     plain=_plain,
 )
 

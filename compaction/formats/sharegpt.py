@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compaction.findings import Finding
 from compaction.formats import chatfile, exact
 from compaction.formats.base import Dialect, ReadOptions, Sample, Written
 from compaction.formats.chatshape import Shape
@@ -23,6 +22,7 @@ from compaction.formats.dialects.notes import Notes
 from compaction.formats.dialects.tools import tools_for
 from compaction.formats.documents import open_document
 from compaction.formats.layout import place, write_back
+from compaction.formats.openai_chat import rejected_answer
 from compaction.formats.pairing import pairing
 from compaction.messages import (
     Media,
@@ -153,16 +153,6 @@ def _call(call: object) -> ToolCall | None:
     return ToolCall("", name, text_of(inner.get("arguments", inner.get("parameters"))))
 
 
-def _look(holder: Mapping[str, Any]) -> Iterator[Finding]:
-    if "rejected" in holder or "rejected_messages" in holder:
-        yield Finding(
-            "info",
-            "rejected-answer",
-            "The chosen answer is shown; the rejected one is no part of the conversation and "
-            "stays in the file.",
-        )
-
-
 SHAPE = Shape(
     format="sharegpt",
     lists=tuple((key,) for key in _LISTS),
@@ -171,7 +161,7 @@ SHAPE = Shape(
     role=_role,
     is_message=_is_message,
     instructions="system",
-    look=_look,
+    look=rejected_answer,
     parsers=pairing(parse),
     growing=False,
 )
