@@ -50,6 +50,7 @@ _HOMES: tuple[tuple[str, str], ...] = (
     ("langchain", "LangChain"),
     ("vercel_ai", "VercelAI"),
     ("pydantic_ai", "PydanticAI"),
+    ("autogen", "AutoGen"),
     ("gemini_cli", "GeminiCli"),
     ("gemini_contents", "GeminiContents"),
     ("chatgpt", "ChatGPT"),

@@ -16,7 +16,7 @@ from compaction.formats.dialects.langchain_like import Style, inner, kind_of, st
 from compaction.formats.dialects.notes import Notes
 from compaction.formats.documents import open_document
 from compaction.formats.layout import place, write_back
-from compaction.formats.listpaths import lists_of, paths_in
+from compaction.formats.listpaths import lists_of, paths_in, records_in
 from compaction.messages import Message, Session, Source, ToolCall, ToolResult, describe
 from compaction.messages import message as made
 
@@ -126,8 +126,8 @@ def _named(message: Message, ids: Ids) -> Message:
 
 def _style(session: Session) -> Style:
     """The serialisation of the messages that the file has already."""
-    for message in session.messages:
-        if message.spans and (style := style_of(message.record)):
+    for record in records_in(session):
+        if style := style_of(record):
             return style
     return "dict"
 

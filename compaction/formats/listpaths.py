@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from compaction.formats import exact
 from compaction.formats.base import Sample
+from compaction.formats.layout import Layout
+from compaction.messages import Session
 
 #: How deep lists are looked for, how many elements of one say what it holds, and how many values
 #: of a file with one value a line are asked.
@@ -58,3 +62,18 @@ def lists_of(sample: Sample, is_message: Callable[[object], bool]) -> Iterator[S
                 yield from (place.values for place in places_in(item, is_message))
         else:
             yield from (place.values for place in places_in(root, is_message))
+
+
+def records_in(session: Session) -> Iterator[Mapping[str, Any]]:
+    """The first records of the list that a session was read from, whatever became of them."""
+    layout = session.document
+    if not isinstance(layout, Layout):
+        return
+    for listing in layout.listings:
+        for span in listing.elements[:_VALUES]:
+            try:
+                value = exact.loads(session.source.raw(span))
+            except exact.ExactError:
+                continue
+            if isinstance(value, Mapping):
+                yield value

@@ -77,7 +77,7 @@ class OpenTelemetry:
         raise ExportError(self.read_only)
 
 
-def _holds_spans(root: object, depth: int = 4) -> bool:
+def _holds_spans(root: object, depth: int = 6) -> bool:
     if not depth:
         return False
     if isinstance(root, list):

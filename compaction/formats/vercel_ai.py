@@ -17,7 +17,7 @@ from compaction.formats.dialects.vercel_model import cut_model, is_model, keep_m
 from compaction.formats.dialects.vercel_ui import cut_ui, is_ui, keep_ui
 from compaction.formats.documents import open_document
 from compaction.formats.layout import place, write_back
-from compaction.formats.listpaths import lists_of, paths_in
+from compaction.formats.listpaths import lists_of, paths_in, records_in
 from compaction.formats.pieces import Piece, PieceBody
 from compaction.formats.sketching import stands_in
 from compaction.messages import Message, Part, Session, Source, Usage
@@ -152,16 +152,13 @@ class VercelAI:
 def _style(session: Session) -> tuple[bool, bool]:
     """Whether the file holds UI messages, and whether it is spelled as version 4 does."""
     ui, old = False, False
-    for message in session.messages[:200]:
-        record = message.record if message.spans else None
-        if isinstance(record, Mapping):
-            ui = ui or _is_ui(record)
-            parts = record.get("parts", record.get("content"))
-            for part in parts if isinstance(parts, list) else []:
-                if isinstance(part, Mapping):
-                    kind = part.get("type")
-                    old = old or kind == "tool-invocation" or "args" in part
-            old = old or (ui and "toolInvocations" in record)
+    for record in records_in(session):
+        ui = ui or _is_ui(record)
+        parts = record.get("parts", record.get("content"))
+        for part in parts if isinstance(parts, list) else []:
+            if isinstance(part, Mapping):
+                old = old or part.get("type") == "tool-invocation" or "args" in part
+        old = old or (ui and "toolInvocations" in record)
     return ui, old
 
 
