@@ -6,6 +6,7 @@ hold no results.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -86,7 +87,9 @@ def _parsers(values: Sequence[object]) -> list[Parse]:
         calls = [part for part in parts if isinstance(part, ToolCall) and not part.id]
         results = [part.call_id for part in parts if isinstance(part, ToolResult)]
         if calls:
-            given[index] = tuple(_made_id(part, value, n) for n, part in enumerate(calls))
+            # From the line alone, so that it stays the same when lines before it go.
+            seed = exact.dump_bytes(value)
+            given[index] = tuple(made_id(part.name, seed, n) for n, part in enumerate(calls))
             asked = index
         elif results and asked is not None:
             open_calls = given[asked]
@@ -99,10 +102,10 @@ def _parsers(values: Sequence[object]) -> list[Parse]:
     return [partial(_parse, ids=ids) for ids in given]
 
 
-def _made_id(call: ToolCall, line: object, number: int) -> str:
-    # From the content alone, so that it stays the same when lines before it go.
-    digest = sha256(exact.dump_bytes(line)).hexdigest()[:12]
-    return f"{call.name or 'call'}#{digest}-{number}"
+def made_id(name: str, seed: bytes, number: int = 0) -> str:
+    """An id for a call that has none, which every API takes."""
+    shown = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:20] or "call"
+    return f"{shown}-{sha256(seed).hexdigest()[:12]}-{number}"
 
 
 def _facts(line: Mapping[str, Any]) -> Facts:
@@ -129,7 +132,7 @@ class Cursor:
 
     name = "cursor"
     title = "Cursor agent transcript"
-    dialect: Dialect = "anthropic"
+    dialect: Dialect = "openai-chat"
     suffix = ".jsonl"
     read_only = ""
 

@@ -9,7 +9,7 @@ from compaction.errors import ExportError
 from compaction.formats import chatfile, exact
 from compaction.formats.base import Dialect, ReadOptions, Sample, Written
 from compaction.formats.chatshape import Facts, Shape
-from compaction.formats.cursor import INJECTED
+from compaction.formats.cursor import INJECTED, made_id
 from compaction.formats.cursor_db import MARK, SUPERSEDED
 from compaction.formats.dialects import media
 from compaction.formats.dialects.blocks import opaque, parse_block, text_of
@@ -53,7 +53,8 @@ def _bubble(bubble: Mapping[str, Any]) -> list[Piece]:
     if not isinstance(held, Mapping) or not (held.get("name") or held.get("toolCallId")):
         return [Piece("assistant", parts)]
     name = text_of(held.get("name"))
-    call = text_of(held.get("toolCallId")) or f"{name}#{text_of(bubble.get('bubbleId'))}"
+    seed = text_of(bubble.get("bubbleId")).encode("utf-8", "replace")
+    call = text_of(held.get("toolCallId")) or made_id(name, seed)
     given = held.get("rawArgs") or held.get("params") or held.get("args") or "{}"
     pieces = [Piece("assistant", (*parts, ToolCall(call, name, text_of(given))))]
     status = held.get("status")

@@ -18,7 +18,7 @@ from compaction.formats.jsonspans import Node
 from compaction.formats.leaving import LeftOut
 from compaction.formats.recognising import called
 from compaction.formats.sketching import Parse, SpanBody, sketch, usage_of
-from compaction.formats.vscode_steps import listed, rendered
+from compaction.formats.vscode_steps import listed, rendered, sent_id
 from compaction.messages import (
     Conversation,
     Message,
@@ -186,8 +186,7 @@ def _answer(response: object) -> tuple[Part, ...]:
 
 
 def _id(log: Mapping[str, Any]) -> str:
-    # The editor makes ids its own with a counter behind them; the model never sees it.
-    return text_of(log.get("id")).partition("__vscode-")[0]
+    return sent_id(text_of(log.get("id")))
 
 
 def _call(log: Mapping[str, Any]) -> tuple[Part, ...]:

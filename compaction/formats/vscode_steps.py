@@ -62,7 +62,7 @@ def _steps(request: Mapping[str, Any]) -> Iterator[Step]:
     }
     for call, held in results.items():
         if call not in called:
-            yield Step("late", (_result(call, "", held),))
+            yield Step("late", (_result(sent_id(call), "", held),))
     context = rendered(about.get("renderedGlobalContext"))
     if context:
         yield Step("context", context)
@@ -96,19 +96,25 @@ def _round(one: Mapping[str, Any], results: Mapping[str, Any]) -> Iterator[Step]
     text = text_of(one.get("response"))
     if text:
         parts.append(Text(text))
+    asked = [(text_of(call.get("id")), call) for call in listed(one.get("toolCalls"))]
     calls = [
-        ToolCall(text_of(call.get("id")), text_of(call.get("name")), _json(call.get("arguments")))
-        for call in listed(one.get("toolCalls"))
+        ToolCall(sent_id(key), text_of(call.get("name")), _json(call.get("arguments")))
+        for key, call in asked
     ]
     name = text_of(one.get("id"))
     if parts or calls:
         yield Step("assistant", (*parts, *calls), name)
-    for call in calls:
-        if call.id in results:
-            yield Step("tool", (_result(call.id, call.name, results[call.id]),))
+    for (key, _), call in zip(asked, calls, strict=True):
+        if key in results:
+            yield Step("tool", (_result(call.id, call.name, results[key]),))
     summary = one.get("summary")
     if isinstance(summary, str) and summary:
         yield Step("summary", (Text(summary),))
+
+
+def sent_id(held: str) -> str:
+    """The id of a call as the model knows it: the editor puts a counter of its own behind it."""
+    return held.partition("__vscode-")[0]
 
 
 def _thinking(held: object) -> Iterator[Thinking]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,9 @@ def test_lines_are_messages_and_calls_get_the_ids_of_their_results() -> None:
     ]
     assert [one.typed for one in session.messages[:2]] == [False, True]
     first, second = session.messages[4].calls
-    assert first.startswith("Read#")
+    assert first.startswith("Read-")
     assert first != second
+    assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", one) for one in (first, second))
     assert not session.problems
 
 

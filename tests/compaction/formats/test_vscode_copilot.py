@@ -68,9 +68,13 @@ def test_rounds_are_what_the_model_saw_and_the_response_is_what_is_shown() -> No
         chat(
             request(
                 "Fix it",
-                round_("Looking.", call("c1", given='{"path": "a"}'), thinking={"text": "Hm."}),
+                round_(
+                    "Looking.",
+                    call("c1__vscode-17", given='{"path": "a"}'),
+                    thinking={"text": "Hm."},
+                ),
                 round_("Done."),
-                results={"c1": tree(("1: x", False), ("2: y", True), (" end", False))},
+                results={"c1__vscode-17": tree(("1: x", False), ("2: y", True), (" end", False))},
             ),
             customTitle="Fixing",
         )
