@@ -116,9 +116,7 @@ class Narrowed(Event):
 _LARGE = 4 * 1024 * 1024
 
 
-def load(
-    opening: Opening, ticket: int, post: Post, stopped: IsCancelled, tokenizer: str = ""
-) -> None:
+def load(opening: Opening, ticket: int, post: Post, stopped: IsCancelled) -> None:
     """Read the session of `opening`; where `stopped` says so, what was read is the session."""
     from compaction.formats import load as load_session
     from compaction.groups import find_groups
@@ -130,16 +128,16 @@ def load(
     source = opening.source
     if source is None:
         return
-    _make_ready(source, tokenizer)
     try:
-        session = load_session(
-            source,
-            format=opening.read_as,
-            history=opening.history,
-            conversation=opening.conversation,
-            progress=tell,
-            cancelled=stopped,
-        )
+        with lasting():
+            session = load_session(
+                source,
+                format=opening.read_as,
+                history=opening.history,
+                conversation=opening.conversation,
+                progress=tell,
+                cancelled=stopped,
+            )
     except CompactionError as error:
         post(LoadFailed(ticket, str(error)))
         return
@@ -151,16 +149,19 @@ def load(
     post(loaded)
 
 
-def _make_ready(source: str | bytes, tokenizer: str) -> None:
+def make_ready(opening: Opening, tokenizer: str) -> None:
     """Make the `tokenizer` of a large file while nothing but its progress is on the screen.
 
     tiktoken holds the interpreter for a tenth of a second then, and no key is answered.
     """
     from compaction.tokens import counter
 
+    source = opening.source
+    if source is None:
+        return
     try:
         large = (len(source) if isinstance(source, bytes) else Path(source).stat().st_size) > _LARGE
-        if tokenizer and large:
+        if large:
             counter(tokenizer).count("a")
     except (OSError, ValueError, CompactionError):
         # Whoever reads or counts says why that is not possible.

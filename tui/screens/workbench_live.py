@@ -68,7 +68,12 @@ class WorkbenchLive(WorkbenchFigures):
         self.keep_place = keep_place
         if not keep_place:
             self.say_status(f"reading {self.opening.name} …", calm=True)
-        self._load(self._load_ticket)
+        # The frame is drawn first: a thread that reads would share the interpreter with it.
+        self.call_after_refresh(self._start_load, self._load_ticket)
+
+    def _start_load(self, ticket: int) -> None:
+        if ticket == self._load_ticket:
+            self._load(ticket)
 
     @work(thread=True, exclusive=True, group="load", exit_on_error=False, description="load")
     def _load(self, ticket: int) -> None:
@@ -79,10 +84,12 @@ class WorkbenchLive(WorkbenchFigures):
 
         opening, post = self.opening, self.post_message
         tokenizer = self.history.present.policy.tokens
-        leavable(
-            lambda: loading.load(opening, ticket, post, stopped, tokenizer),
-            lambda: worker.is_cancelled,
-        )
+
+        def read() -> None:
+            loading.make_ready(opening, tokenizer)
+            loading.load(opening, ticket, post, stopped)
+
+        leavable(read, lambda: worker.is_cancelled)
 
     def on_load_progress(self, event: loading.LoadProgress) -> None:
         """Say how far it is."""

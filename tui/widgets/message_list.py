@@ -122,8 +122,8 @@ class MessageList(LineList):
         self._hovering = False
         self._last_cut: int | None = None
         self._viewed = (-1, -1)
-        #: What a plan decided of every line of the screen when it was drawn.
-        self._drawn: dict[int, tuple[int, str] | None] = {}
+        #: What plan and counts decided of every line of the screen when it was drawn.
+        self._drawn: dict[int, tuple[int, str, str] | None] = {}
 
     # --------------------------------------------------------------------------------- data
 
@@ -172,19 +172,27 @@ class MessageList(LineList):
         self._refresh_changed()
 
     def _refresh_changed(self) -> None:
-        """Draw the lines again that a plan colours otherwise; the boundary says what it does."""
+        """Draw the lines again that look otherwise now; the boundary counts what it ends."""
         top = self.scroll_offset.y
         for y in range(self.page_height):
             if self._drawn.get(y) != self._look(top + y) or top + y == self.boundary_line:
                 self.refresh_line(top + y)
 
-    def _look(self, line: int) -> tuple[int, str] | None:
-        """What a plan decides of a line: which message stands there, and its region."""
+    def _look(self, line: int) -> tuple[int, str, str] | None:
+        """What plan and counts decide of a line: its message, the region, the tokens."""
         item = self.item_at(line)
         if item is None:
             return None
         index = self._places.message(item)
-        return index, self._plan.region(index) if self._plan is not None else "recent"
+        region = self._plan.region(index) if self._plan is not None else "recent"
+        return index, region, self._tokens(index)
+
+    def _tokens(self, index: int) -> str:
+        counts = self._counts
+        if counts is None:
+            return ""
+        guess = "" if counts.exact or index < counts.done else "~"
+        return guess + grouped(counts.tokens[index])
 
     @property
     def counts(self) -> Counts | None:
@@ -193,8 +201,13 @@ class MessageList(LineList):
 
     @counts.setter
     def counts(self, counts: Counts | None) -> None:
+        before, largest = self._counts, self._largest
         self._set_counts(counts)
-        self.refresh()
+        exact = [one is not None and one.exact for one in (before, counts)]
+        if before is None or largest != self._largest or exact[0] != exact[1]:
+            self.refresh()
+        else:
+            self._refresh_changed()
 
     def _set_counts(self, counts: Counts | None) -> None:
         self._counts = counts
@@ -290,7 +303,7 @@ class MessageList(LineList):
             held = self._dragging or self._hovering
             return paint_boundary(self._plan, self._summary_tokens, width, palette, held=held)
         row = self._row(item)
-        self._drawn[y] = (row.number, row.region)
+        self._drawn[y] = (row.number, row.region, row.tokens)
         counts = self._counts
         tokens = len(grouped(self._largest)) + (counts is not None and not counts.exact)
         columns = columns_for(width, len(str(len(self._messages) - 1)), max(5, tokens))
@@ -307,19 +320,13 @@ class MessageList(LineList):
     def _row(self, item: int) -> Row:
         index = self._places.message(item)
         message = self._messages[index]
-        counts = self._counts
-        if counts is None:
-            tokens = ""
-        else:
-            guess = "" if counts.exact or index < counts.done else "~"
-            tokens = guess + grouped(counts.tokens[index])
         place = bisect_left(self._hits, index)
         return Row(
             number=index,
             region=self._plan.region(index) if self._plan is not None else "recent",
             rail=self._groups.rail(index) if self._groups is not None else "",
             role=message.role,
-            tokens=tokens,
+            tokens=self._tokens(index),
             eighths=0,
             text=first_line(message),
             needle=self._needle,

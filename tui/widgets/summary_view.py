@@ -192,7 +192,8 @@ def passages_of(shown: SummaryShown) -> list[Passage]:
             ),
         ]
         later = set(shown.needed)
-        lost = sorted(shown.lost, key=lambda value: value not in later)
+        # Tens of thousands are not put in order for nothing.
+        lost = sorted(shown.lost, key=lambda one: one not in later) if later else shown.lost
         passages += _listed(lost, later)
         passages += [Passage(f"✓ {plain(value, 200)}", "muted") for value in shown.kept[:LISTED]]
         if len(shown.kept) > LISTED:
