@@ -175,7 +175,8 @@ class _Folding:
             event = nodes[entry.indexes[0]].value
             answers = not entry.summary and entry.shown and events.is_sdk(event)
             if answers and events.role(event) == "tool" and entry.calls[0] not in made:
-                self._aside(entry.indexes[0], "results whose call is gone")
+                # It would be counted where a compaction says behind how many events it stands.
+                self._left.add("results whose call is gone", self._found.spans[entry.indexes[0]])
             else:
                 yield entry
 
