@@ -33,15 +33,10 @@ def _telling(value: object) -> bool:
 def _hidden(values: Sequence[object], holder: Mapping[str, Any]) -> Mapping[int, str]:
     del holder
     hidden: dict[int, str] = {}
-    before: object = None
     for index, value in enumerate(values):
         kind = value.get("type") if isinstance(value, Mapping) else None
-        if kind in UNSENT:
+        if isinstance(kind, str) and kind in UNSENT:
             hidden[index] = "events that are sent to no model"
-            continue
-        if kind == "ToolCallSummaryMessage" and before == "ToolCallExecutionEvent":
-            hidden[index] = "repeats of tool results"
-        before = kind
     return hidden
 
 

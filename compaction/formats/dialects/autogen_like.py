@@ -103,7 +103,7 @@ def facts(record: Record) -> Facts:
         name="" if usual else source,
         time=_string(record.get("created_at")),
         usage=usage_of(record.get("models_usage")),
-        injected=record.get("type") in _INJECTED,
+        injected=text_of(record.get("type")) in _INJECTED,
     )
 
 

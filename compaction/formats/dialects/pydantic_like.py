@@ -37,7 +37,7 @@ _TO_PLAIN = str.maketrans("-_", "+/")
 _TO_URL = str.maketrans("+/", "-_")
 
 #: Parts of a request that answer a call; the instructions of the request before then still hold.
-_ANSWERS = frozenset({"tool-return", "retry-prompt"})
+_ANSWERS = ("tool-return", "retry-prompt")
 
 
 def is_message(value: object) -> bool:

@@ -179,7 +179,7 @@ def _part(part: object) -> tuple[Part, ...]:
         return parse_block(part)
     if is_tool(part):
         held = _held(part)
-        if held.get("state") in _STREAMING:
+        if text_of(held.get("state")) in _STREAMING:
             return ()
         return (ToolCall(text_of(held.get("toolCallId")), _tool_name(part), arguments_of(held)),)
     if kind == "step-start" or kind.startswith(("data-", "source-")) or kind == "source":
@@ -191,7 +191,7 @@ def _answer(part: object) -> ToolResult | None:
     if not isinstance(part, dict) or not is_tool(part):
         return None
     held = _held(part)
-    state = held.get("state")
+    state = text_of(held.get("state"))
     if state not in _ANSWERED:
         return None
     call, name = text_of(held.get("toolCallId")), _tool_name(part)
