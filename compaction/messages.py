@@ -369,7 +369,8 @@ class Session:
     `messages` are the live ones (or all that were ever sent, when loaded with
     `history="full"`). `left_out` counts the records that are not messages of this list, by
     reason. `document` is what the format needs to write the session back, private to it.
-    `window` is the context window the file states, None when it says nothing.
+    `window` is the context window the file states, None when it says nothing. `conversation` is
+    the one that was asked for, of the `conversations` in the file; "" where none was.
     """
 
     source: Source
@@ -384,6 +385,7 @@ class Session:
     left_out: Mapping[str, int] = field(default_factory=dict)
     compactions: tuple[RecordedCompaction, ...] = ()
     conversations: tuple[Conversation, ...] = ()
+    conversation: str = ""
     document: object = None
 
     def __len__(self) -> int:

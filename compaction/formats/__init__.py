@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from compaction.errors import SessionError
 from compaction.findings import Finding
-from compaction.formats.base import Format, History, ReadOptions
+from compaction.formats.base import Format, History, Omitted, ReadOptions
 from compaction.messages import IsCancelled, OnProgress, Session, Source
 from compaction.plaintext import one_line
 
@@ -158,7 +158,27 @@ def load(
         raise SessionError(
             f"{called(opened)} has no conversation {conversation!r}: it holds just one."
         )
-    return replace(session, problems=(*told, *session.problems)) if told else session
+    if told or conversation is not None:
+        problems = (*told, *session.problems)
+        return replace(session, problems=problems, conversation=conversation or "")
+    return session
+
+
+def omitted(session: Session) -> tuple[Omitted, ...]:
+    """The records of a session's file that are not in its list, each with the reason, in order.
+
+    Reads the source of `session` again. A record stands once, under the last reason found.
+    """
+    found: dict[int, Omitted] = {}
+
+    def take(one: Omitted) -> None:
+        found[one.span.start] = one
+
+    options = ReadOptions(session.history, session.conversation or None, omitted=take)
+    with _collector_paused():
+        format_named(session.format).read(session.source, options)
+    live = {span.start for message in session.messages for span in message.spans}
+    return tuple(found[start] for start in sorted(found) if start not in live)
 
 
 @contextmanager

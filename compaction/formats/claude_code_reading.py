@@ -6,7 +6,6 @@ chain, and walking it loses tool results in most real sessions.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -26,6 +25,7 @@ from compaction.formats.claude_code_lines import (
 )
 from compaction.formats.drafts import Draft
 from compaction.formats.jsonl import Faults, records
+from compaction.formats.leaving import LeftOut
 from compaction.formats.recognising import called
 from compaction.messages import RecordedCompaction, Session, Source, Span
 
@@ -69,7 +69,7 @@ class _Reading:
     #: Carried over the last boundary, to stand behind the summary that is still to come.
     carried: list[Draft] = field(default_factory=list)
     clearings: list[tuple[Span, frozenset[str]]] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
+    left_out: LeftOut = field(init=False)
     compactions: list[RecordedCompaction] = field(default_factory=list)
     titles: list[Span] = field(default_factory=list)
     sessions: set[str] = field(default_factory=set)
@@ -82,6 +82,9 @@ class _Reading:
     main: bool = False
     ours: bool = False
 
+    def __post_init__(self) -> None:
+        self.left_out = LeftOut(self.options)
+
     @property
     def full(self) -> bool:
         return self.options.history == "full"
@@ -92,13 +95,13 @@ class _Reading:
         """One record of the file."""
         kind = value.get("type")
         if not isinstance(kind, str):
-            self.left_out["records of no known type"] += 1
+            self.left_out.add("records of no known type", span)
             return
         uuid = value.get("uuid")
         if type(uuid) is str:
             starts = self.starts
             if uuid in starts:
-                self._twice()
+                self._twice(span)
                 return
             starts[uuid] = span[0]
             parent = value.get("parentUuid")
@@ -110,35 +113,35 @@ class _Reading:
             self._user(value, span)
         elif kind == "attachment":
             self.ours = True
-            self._add(queued_entry(value, span), value, "attachments rendered when sent")
+            self._add(queued_entry(value, span), value, span, "attachments rendered when sent")
         elif kind == "system":
             self._system(value, span)
         else:
             self._bookkeeping(kind, value, span)
 
-    def _twice(self) -> None:
+    def _twice(self, span: Span) -> None:
         self.duplicates += 1
-        self.left_out[_TWICE] += 1
+        self.left_out.add(_TWICE, span)
 
     def _assistant(self, value: Mapping[str, Any], span: Span) -> None:
         held = value.get("message")
         if not isinstance(held, dict):
-            self.left_out[_NO_MESSAGE] += 1
+            self.left_out.add(_NO_MESSAGE, span)
             return
         model = held.get("model")
         if model == "<synthetic>" or value.get("isApiErrorMessage") is True:
             self.ours = True
-            self.left_out["error notices"] += 1
+            self.left_out.add("error notices", span)
             return
         known = held.get("id")
         if type(known) is str and (begun := self.responses.get(known)) is not None:
             if not extend(begun, held, span):
-                self._twice()
+                self._twice(span)
             return
         entry, response = assistant_entry(value, held, span)
         if not entry.kinds:
             # A line of nothing but an empty block; the next line of the response may say more.
-            self.left_out["empty lines"] += 1
+            self.left_out.add("empty lines", span)
         elif self._place(entry, value.get("isSidechain") is True):
             if response is not None:
                 self.responses[entry.id] = response
@@ -154,20 +157,20 @@ class _Reading:
             value.get("isVisibleInTranscriptOnly") is True
             and value.get("isCompactSummary") is not True
         ):
-            self.left_out[_SCREEN] += 1
+            self.left_out.add(_SCREEN, span)
             return
         entry = user_entry(value, span)
         if entry is None:
-            self.left_out[_NO_MESSAGE] += 1
+            self.left_out.add(_NO_MESSAGE, span)
             return
         side = value.get("isSidechain") is True
         if side and self.main:
-            self.left_out[_ASIDE] += 1
+            self.left_out.add(_ASIDE, span)
             return
         parent = value.get("parentUuid")
         if type(parent) is str and not (entry.injected or entry.summary or entry.results):
             if parent in self.typed and self._repeats(entry, parent):
-                self._twice()
+                self._twice(span)
                 return
             if self._place(entry, side):
                 self.typed[parent] = len(self.entries) - 1
@@ -185,9 +188,11 @@ class _Reading:
             self.entries += self.carried
             self.carried = []
 
-    def _add(self, entry: Draft | None, value: Mapping[str, Any], otherwise: str) -> None:
+    def _add(
+        self, entry: Draft | None, value: Mapping[str, Any], span: Span, otherwise: str
+    ) -> None:
         if entry is None:
-            self.left_out[otherwise] += 1
+            self.left_out.add(otherwise, span)
         else:
             self._place(entry, value.get("isSidechain") is True)
 
@@ -195,7 +200,7 @@ class _Reading:
         """Put a message at the end; False when it is not of this conversation."""
         if side:
             if self.main:
-                self.left_out[_ASIDE] += 1
+                self.left_out.many(_ASIDE, (entry.spans,))
                 return False
         elif not self.main:
             self._begin()
@@ -207,7 +212,7 @@ class _Reading:
         self.main = True
         if not self.entries:
             return
-        self.left_out[_ASIDE] += len(self.entries)
+        self.left_out.many(_ASIDE, [entry.spans for entry in self.entries])
         self.entries = []
         self.responses = {}
         self.typed = {}
@@ -222,7 +227,7 @@ class _Reading:
             return True
         if not self.full:
             gone = self.entries[at:]
-            self.left_out[_ABANDONED] += len(gone)
+            self.left_out.many(_ABANDONED, [entry.spans for entry in gone])
             for each in gone:
                 response = self.responses.get(each.id)
                 if response is not None and response.entry is each:
@@ -235,7 +240,7 @@ class _Reading:
         known = BOOKKEEPING.get(kind)
         if known is not None:
             self.ours = True
-        self.left_out[known or f"records of type {kind[:40]!r}"] += 1
+        self.left_out.add(known or f"records of type {kind[:40]!r}", span)
         for key, chosen in (("customTitle", True), ("aiTitle", False)):
             title = value.get(key)
             if isinstance(title, str) and title and (chosen or not self.named):
@@ -251,7 +256,7 @@ class _Reading:
         subtype = value.get("subtype")
         side = value.get("isSidechain") is True
         if side and self.main:
-            self.left_out[_ASIDE] += 1
+            self.left_out.add(_ASIDE, span)
         elif subtype == "compact_boundary":
             if not side and not self.main:
                 self._begin()
@@ -261,9 +266,9 @@ class _Reading:
             ids = meta.get("compactedToolIds") if isinstance(meta, dict) else None
             held = ids if isinstance(ids, list) else ()
             self.clearings.append((span, frozenset(one for one in held if isinstance(one, str))))
-            self.left_out["marks of cleared outputs"] += 1
+            self.left_out.add("marks of cleared outputs", span)
         else:
-            self.left_out[_SCREEN] += 1
+            self.left_out.add(_SCREEN, span)
 
     def _boundary(self, value: Mapping[str, Any], span: Span | None) -> None:
         meta = value.get("compactMetadata")
@@ -271,8 +276,9 @@ class _Reading:
         before, after = meta.get("preTokens"), meta.get("postTokens")
         if not self.full:
             carried = self._preserved(meta)
-            self.left_out[_BEFORE] += len(self.entries) - len(carried)
             kept = {id(entry) for entry in carried}
+            gone = [entry.spans for entry in self.entries if id(entry) not in kept]
+            self.left_out.many(_BEFORE, gone)
             self.responses = {
                 key: begun for key, begun in self.responses.items() if id(begun.entry) in kept
             }
@@ -340,7 +346,7 @@ class _Reading:
             model=self.model,
             history=self.options.history,
             problems=self.faults.findings,
-            left_out=dict(self.left_out),
+            left_out=dict(self.left_out.counts),
             compactions=tuple(self.compactions),
             document=Transcript(tuple(self.titles), tuple(self.clearings), self.session_id),
         )

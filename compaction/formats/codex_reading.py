@@ -7,7 +7,6 @@ items say and are not context.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,6 +20,7 @@ from compaction.formats.dialects.blocks import text_of
 from compaction.formats.drafts import Draft, settled
 from compaction.formats.jsonl import Faults, Record, records
 from compaction.formats.jsonspans import Bytes, scan
+from compaction.formats.leaving import LeftOut
 from compaction.formats.recognising import called
 from compaction.messages import (
     RecordedCompaction,
@@ -67,7 +67,7 @@ class _Reading:
     faults: Faults
     context: _Context = field(default_factory=_Context)
     compactions: list[RecordedCompaction] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
+    left_out: LeftOut = field(init=False)
     names: dict[str, str] = field(default_factory=dict)
     system: Draft | None = None
     meta: Span | None = None
@@ -78,6 +78,9 @@ class _Reading:
     forks: int = 0
     rolled_back: bool = False
     spent: int | None = None
+
+    def __post_init__(self) -> None:
+        self.left_out = LeftOut(self.options)
 
     @property
     def full(self) -> bool:
@@ -96,22 +99,22 @@ class _Reading:
             case "response_item":
                 self._add(payload, value, span, _PAYLOAD)
             case "event_msg":
-                self._event(payload)
+                self._event(payload, span)
             case "compacted":
                 self._compacted(payload, value, span)
             case "session_meta":
                 self._meta(payload, span)
             case "turn_context":
                 self.model = text_of(payload.get("model")) or self.model
-                self.left_out[_LEFT_OUT["turn_context"]] += 1
+                self.left_out.add(_LEFT_OUT["turn_context"], span)
             case _:
                 named = _LEFT_OUT.get(str(kind), f"records of type {str(kind)[:40]!r}")
-                self.left_out[named] += 1
+                self.left_out.add(named, span)
 
     def _flat(self, value: Mapping[str, Any], span: Span) -> None:
         """A line of a rollout of mid-2025: the item itself, or the first line about the session."""
         if "record_type" in value:
-            self.left_out["state of the client"] += 1
+            self.left_out.add("state of the client", span)
         elif "type" not in value and "role" not in value and "id" in value:
             if self.meta is None:
                 self.meta, self.flat = span, True
@@ -120,13 +123,13 @@ class _Reading:
             self.flat = True
             self._add(value, value, span, ())
         else:
-            self.left_out["records of no known type"] += 1
+            self.left_out.add("records of no known type", span)
 
     def _meta(self, payload: Mapping[str, Any], span: Span) -> None:
         if self.meta is not None:
             # A fork repeats the line of the session it came from.
             self.forks += 1
-            self.left_out["records of forked sessions"] += 1
+            self.left_out.add("records of forked sessions", span)
             return
         self.meta = span
         window = payload.get("context_window")
@@ -156,7 +159,7 @@ class _Reading:
     ) -> None:
         kind = item.get("type")
         if type(kind) is str and kind in NOT_SENT:
-            self.left_out["snapshots of files"] += 1
+            self.left_out.add("snapshots of files", span)
             return
         self.context.items.append(self._drafted(item, span, path, _time(line)))
 
@@ -175,8 +178,8 @@ class _Reading:
 
     # ------------------------------------------------------------------------------ events
 
-    def _event(self, payload: Mapping[str, Any]) -> None:
-        self.left_out[_LEFT_OUT["event_msg"]] += 1
+    def _event(self, payload: Mapping[str, Any], span: Span) -> None:
+        self.left_out.add(_LEFT_OUT["event_msg"], span)
         match payload.get("type"):
             case "user_message":
                 self._turn()
@@ -242,7 +245,7 @@ class _Reading:
                 break
             # The compaction itself was in a turn that is taken back.
             turns -= len(context.turns)
-            self.left_out["turns taken back"] += len(context.items)
+            self.left_out.many("turns taken back", [item.spans for item in context.items])
             self.context = context.earlier
             if self.compactions:
                 self.compactions.pop()
@@ -252,7 +255,7 @@ class _Reading:
         if not starts:
             return
         first = max(0, len(starts) - turns)
-        self.left_out["turns taken back"] += len(items) - starts[first]
+        self.left_out.many("turns taken back", [item.spans for item in items[starts[first] :]])
         del items[starts[first] :]
         del self.context.turns[first:]
 
@@ -278,7 +281,8 @@ class _Reading:
         if self.full:
             self.context.items += [one for one in fresh if one.summary]
             return
-        self.left_out["before the last compaction"] += len(self.context.items)
+        gone = [item.spans for item in self.context.items]
+        self.left_out.many("before the last compaction", gone)
         self.context = _Context(fresh, earlier=self.context)
 
     def _replaced(
@@ -338,7 +342,7 @@ class _Reading:
             history=self.options.history,
             window=self.window,
             problems=self.faults.findings,
-            left_out=dict(self.left_out),
+            left_out=dict(self.left_out.counts),
             compactions=tuple(replace(one, at=one.at + shift) for one in compactions),
             document=Rollout(self.meta, self.flat, self.rolled_back),
         )

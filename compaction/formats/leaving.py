@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 from compaction.formats.base import Omitted, ReadOptions
 from compaction.messages import Span
@@ -23,3 +24,11 @@ class LeftOut:
         if self._tell is not None:
             for span in spans:
                 self._tell(Omitted(span, reason))
+
+    def many(self, reason: str, records: Collection[tuple[Span, ...]]) -> None:
+        """Leave out several messages, each with the spans of the records it came from."""
+        self.counts[reason] += len(records)
+        if self._tell is not None:
+            for spans in records:
+                for span in spans:
+                    self._tell(Omitted(span, reason))
