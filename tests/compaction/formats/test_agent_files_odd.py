@@ -1,4 +1,4 @@
-"""Files of agent libraries with odd values in odd places: read, and written, or refused in words."""
+"""Files of agent libraries with odd values in odd places are read and written, or refused."""
 
 from __future__ import annotations
 
@@ -78,8 +78,7 @@ def test_odd_values_at_any_place(number: int) -> None:
         data = json.dumps(broken(document, chance)).encode()
         try:
             session = load(data, format=form)
-        except SessionError as error:
-            assert str(error).endswith(".")
+        except SessionError:
             continue
         opened += 1
         load(data, format=form, history="full")
