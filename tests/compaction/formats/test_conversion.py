@@ -254,7 +254,7 @@ def test_an_unknown_block_is_never_dropped() -> None:
 
 # ------------------------------------------------------------------------------------- laws
 
-WORDS = st.text('aé😀"\\\n ', min_size=1, max_size=6)
+WORDS = st.text('aé😀"\\\n ', min_size=1, max_size=6).filter(str.strip)
 
 
 @st.composite
