@@ -87,7 +87,7 @@ def _record(content: Mapping[str, Any], time: str, index: int, model: str) -> Re
             {
                 "id": call.get("id") or f"{call['name']}-{number}",
                 "name": call["name"],
-                "args": call["args"],
+                "args": call.get("args", {}),
                 "status": "success",
                 "timestamp": time,
             }

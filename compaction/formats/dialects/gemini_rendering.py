@@ -143,7 +143,7 @@ def _own_parts(message: Message) -> list[_Said] | None:
             break
     else:
         return None
-    if not all(isinstance(part, Mapping) for part in held):
+    if not all(isinstance(part, Mapping) and _is_sound(gemini_like.camel(part)) for part in held):
         return None
     parts = message.parts
     ids = [
@@ -162,6 +162,25 @@ def _own_parts(message: Message) -> list[_Said] | None:
         for part in held
         if part.get("text") != "" or len(part) > 1
     ]
+
+
+def _is_sound(part: Mapping[str, Any]) -> bool:
+    """Whether what a part, spelled as by the API, says, calls or answers is as it wants it."""
+    for key, inner in (("functionCall", "args"), ("functionResponse", "response")):
+        if key not in part:
+            continue
+        held = part[key]
+        if (
+            not isinstance(held, Mapping)
+            or not isinstance(held.get("name"), str)
+            or not isinstance(held.get("id", ""), str)
+            or not isinstance(held.get(inner, {}), Mapping)
+        ):
+            return False
+    if not all(isinstance(part.get(key, ""), str) for key in ("text", "thoughtSignature")):
+        return False
+    answer = part.get("functionResponse")
+    return answer is None or "response" in answer
 
 
 def _part(part: Part, calls: Mapping[str, str], notes: Notes, *, native: bool) -> list[_Said]:
@@ -186,8 +205,9 @@ def _part(part: Part, calls: Mapping[str, str], notes: Notes, *, native: bool) -
         case Media():
             return [_Said(_media(part, notes))]
         case Opaque(kind=kind, text=text):
-            if native and (held := gemini_like.text_part(part)) is not None:
-                return [_Said(gemini_like.camel(held))]
+            held = gemini_like.text_part(part) if native else None
+            if held is not None and _is_sound(held := gemini_like.camel(held)):
+                return [_Said(held)]
             notes.tell("opaque", f"a block of type {kind} as it is")
             return [_Said({"text": text})] if text else []
     raise AssertionError("unreachable")
