@@ -37,6 +37,8 @@ _HOMES: tuple[tuple[str, str], ...] = (
     ("chatgpt", "ChatGPT"),
     ("claude_ai", "ClaudeAI"),
     ("letta", "Letta"),
+    ("opencode", "OpenCode"),
+    ("pi", "Pi"),
     ("copilot_cli", "CopilotCli"),
     ("vscode_copilot", "VsCodeCopilot"),
     ("cursor", "Cursor"),

@@ -257,6 +257,8 @@ class _Reading:
         if cut is None or keep is None or not isinstance(value, Mapping):
             return [self._with_facts(self._message(node, span, pointer, parse), value)]
         pieces = cut(value)
+        if not pieces:
+            return []
         source = self._file.source
         out = [
             sketch(
@@ -271,7 +273,7 @@ class _Reading:
             for index, piece in enumerate(pieces)
         ]
         out = [
-            replace(one, injected=True) if piece.injected else one
+            replace(one, injected=piece.injected, usage=piece.usage or one.usage)
             for one, piece in zip(out, pieces, strict=True)
         ]
         # What the record says of its response belongs to one of its messages, not to each; whose
@@ -281,7 +283,7 @@ class _Reading:
         return [
             told
             if index == spoke
-            else replace(one, usage=None, model="", id=told.id, time=told.time)
+            else replace(one, usage=pieces[index].usage, model="", id=told.id, time=told.time)
             for index, one in enumerate(out)
         ]
 

@@ -26,6 +26,7 @@ _OPENERS: tuple[tuple[bytes, str, str], ...] = (
 #: Module and function that gather the session of a folder; None when it is none of theirs.
 _GATHERERS: tuple[tuple[str, str], ...] = (
     ("openhands_folder", "gathered"),
+    ("opencode_folder", "gathered"),
     ("exported_archives", "gathered"),
 )
 

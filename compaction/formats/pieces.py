@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from compaction.formats.sketching import SpanBody
-from compaction.messages import Part, Source, Span
+from compaction.messages import Part, Source, Span, Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One of the messages that a record stands for; `injected` as of a message."""
+    """One of the messages that a record stands for; `injected` and `usage` as of a message."""
 
     role: str
     parts: tuple[Part, ...]
     injected: bool = False
+    usage: Usage | None = None
 
 
 #: The messages a record stands for; the same for the same record.
