@@ -12,13 +12,14 @@ family while there are few responses.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
+from compaction.calls import call_starts
 from compaction.messages import Message, Session
 from compaction.tokens.counts import Calibration, Counts
 
@@ -45,6 +46,7 @@ _TUKEY = 2 * 1.4826
 
 #: A response that read less than this share of what stands before it was not sent that list.
 _PLAUSIBLE = 0.5
+_LEAST = 50
 
 
 class _Call(NamedTuple):
@@ -76,7 +78,8 @@ def calibrate(session: Session, counts: Counts) -> Counts | None:
     if not calls:
         return None
     blocks = array("q", map(_blocks, messages))
-    rows = _rows(messages, counts, calls, blocks)
+    cuts = [each.at for each in session.compactions]
+    rows = _rows(messages, counts, calls, blocks, cuts)
     ratio, block = _fit([row for row in rows if row.fits], _prior(session.model))
     guesses = [ratio * t + block * b for t, b in zip(counts.tokens, blocks, strict=True)]
     tokens = array("q", (max(1, round(guess)) for guess in guesses))
@@ -84,37 +87,36 @@ def calibrate(session: Session, counts: Counts) -> Counts | None:
         if row.grown > 0:
             tokens[row.start : row.end] = _spread(row.grown, guesses[row.start : row.end])
     first, last = calls[0], calls[-1]
-    overhead = min(max(0, first.context - sum(tokens[: first.start])), last.context)
-    # Where a list was sent shortened in between, its parts shrink alike, so that the sum is true.
-    tokens[: last.start] = _spread(last.context - overhead, tokens[: last.start])
+    overhead = max(0, first.context - sum(tokens[: first.start]))
+    if not any(0 < cut <= last.start for cut in cuts):
+        # Where a list was sent shortened in between, its parts shrink alike: the sum is true.
+        overhead = min(overhead, last.context)
+        tokens[: last.start] = _spread(last.context - overhead, tokens[: last.start])
     told = _described(rows, ratio, block, calls)
     return replace(counts, tokens=tokens, overhead=overhead, calibration=told)
 
 
 def _calls(session: Session, counts: Counts) -> list[_Call]:
-    """The responses with believable numbers, since the last compaction in the list."""
+    """The responses with believable numbers."""
     messages = session.messages
-    cuts = [each.at for each in session.compactions if each.at < len(messages)]
-    first = cuts[-1] if cuts else 0
+    cuts = sorted(each.at for each in session.compactions)
     out: list[_Call] = []
-    for index in range(first, len(messages)):
-        usage = messages[index].usage
-        if usage is None:
-            continue
-        start = index
+    for start in call_starts(messages):
+        end = start
         while (
-            start > first
-            and messages[start - 1].role == "assistant"
-            and _silent(messages[start - 1])
+            messages[end].usage is None
+            and end + 1 < len(messages)
+            and messages[end + 1].role == "assistant"
         ):
-            start -= 1
-        if usage.context > _PLAUSIBLE * counts.between(first, start) and usage.context > 50:
+            end += 1
+        usage = messages[end].usage
+        if usage is None or usage.context <= _LEAST:
+            continue
+        place = bisect_right(cuts, start)
+        first = cuts[place - 1] if place else 0
+        if usage.context > _PLAUSIBLE * counts.between(first, start):
             out.append(_Call(start, usage.context))
     return out
-
-
-def _silent(message: Message) -> bool:
-    return message.usage is None
 
 
 def _blocks(message: Message) -> int:
@@ -123,12 +125,16 @@ def _blocks(message: Message) -> int:
 
 
 def _rows(
-    messages: Sequence[Message], counts: Counts, calls: Sequence[_Call], blocks: array[int]
+    messages: Sequence[Message],
+    counts: Counts,
+    calls: Sequence[_Call],
+    blocks: array[int],
+    cuts: Sequence[int],
 ) -> list[_Row]:
     media = [index for index, one in enumerate(messages) if "media" in one.kinds]
     rows: list[_Row] = []
     for one, two in pairwise(calls):
-        if two.start <= one.start:
+        if any(one.start < cut <= two.start for cut in cuts):
             continue
         grown = two.context - one.context
         place = bisect_left(media, one.start)

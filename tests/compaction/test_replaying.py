@@ -1,0 +1,241 @@
+"""Replay: walks by jumps equal walks step by step, sums add up, and nothing is lost on the way."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compaction.calls import call_starts
+from compaction.errors import PolicyError
+from compaction.groups import find_groups
+from compaction.messages import Message, RecordedCompaction, Session, Usage, message
+from compaction.policy import Clause, Head, Policy, Recent, Safety, SummaryBlock, Trigger
+from compaction.pricing import Prices
+from compaction.replaying import Replay, replay, uncompacted
+from compaction.replaying.accounting import unaccounted
+from compaction.replaying.stepping import step
+from compaction.replaying.timeline import Timeline, timeline
+from compaction.replaying.walking import Walker, walkable
+from tests.compaction.planning_strategies import (
+    assistant,
+    calls,
+    counts_of,
+    results,
+    session_of,
+    system,
+    user,
+)
+
+PRICES = Prices("m", 1.0, 0.1, 1.25, 5.0, "a test")
+
+
+@st.composite
+def timelines(draw: st.DrawFn) -> Timeline:
+    """Sessions of turns with batches of calls, with sizes from tiny to larger than a budget."""
+    messages: list[Message] = [system()] if draw(st.booleans()) else []
+    for turn in range(draw(st.integers(1, 9))):
+        messages.append(user())
+        for number in range(draw(st.integers(0, 3))):
+            ids = [f"c{turn}_{number}_{one}" for one in range(draw(st.integers(1, 2)))]
+            messages.append(calls(*ids))
+            messages += [results(each) for each in ids]
+        messages.append(assistant())
+    size = st.one_of(st.sampled_from([5, 20, 100, 400]), st.integers(1, 900))
+    sizes = draw(st.lists(size, min_size=len(messages), max_size=len(messages)))
+    session = session_of(messages)
+    return timeline(
+        session, counts_of(sizes, draw(st.sampled_from([0, 70]))), find_groups(session.messages)
+    )
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> Policy:
+    unit = draw(st.sampled_from(["messages", "groups", "turns", "tokens", "fraction", "fit"]))
+    amount: float = draw(st.integers(0, 10))
+    if unit == "tokens":
+        amount *= 200
+    if unit == "fraction":
+        amount /= 10
+    budget = draw(st.integers(50, 5_000))
+    clauses = draw(
+        st.sampled_from([(), (Clause(messages=9),), (Clause(tokens=900, turns=2, when="reach"),)])
+    )
+    return Policy(
+        trigger=Trigger(budget, draw(st.sampled_from(["over", "reach"])), any=clauses),
+        recent=Recent(unit, amount),
+        head=Head(
+            draw(st.sampled_from(["system", "leading-system", "none"])),
+            first_user=draw(st.booleans()),
+            users=draw(st.sampled_from([0, 0, 300])),
+        ),
+        safety=Safety(
+            draw(st.sampled_from(["off", "group", "turn"])),
+            draw(st.sampled_from(["keep-more", "keep-less"])),
+        ),
+        summary=SummaryBlock(max_tokens=draw(st.sampled_from([50, 200, 1024]))),
+        fit=draw(st.sampled_from(["none", "shrink-recent"])),
+    )
+
+
+@given(timelines(), policies())
+def test_jumps_come_to_what_steps_come_to(line: Timeline, policy: Policy) -> None:
+    if walkable(policy) or policy.head.users:
+        return
+    walked, stepped = Walker(line).walk(policy), step(line, policy)
+    shape = [(c.call, c.replaced, c.summary, c.before, c.after) for c in walked.compactions]
+    assert shape == [
+        (c.call, c.replaced, c.summary, c.before, c.after) for c in stepped.compactions
+    ]
+    assert walked.stretches == stepped.stretches
+    late = {call for each in walked.declined for call in range(each.call, each.until)}
+    assert late == {call for each in stepped.declined for call in range(each.call, each.until)}
+
+
+def run_of(line: Timeline, policy: Policy, **more: object) -> Replay:
+    return replay(line.session, policy, counts=line.counts, groups=line.groups, **more)  # type: ignore[arg-type]
+
+
+@given(timelines(), policies())
+def test_sums_are_the_sums_of_the_calls(line: Timeline, policy: Policy) -> None:
+    run = run_of(line, policy)
+    contexts = run.contexts()
+    assert len(contexts) == len(line)
+    assert [run.context(call) for call in range(len(line))] == list(contexts)
+    assert run.totals.sent == sum(contexts)
+    assert run.totals.cached + run.totals.written == run.totals.sent
+    assert run.peak == max(contexts, default=0)
+    assert run.baseline.sent == sum(s + line.counts.overhead for s in line.sent)
+    steady = {each.call: each.steady for each in run.compactions}
+    cached = sum(
+        min(steady.get(call, contexts[call - 1]), contexts[call - 1])
+        for call in range(1, len(line))
+    )
+    assert run.totals.cached == cached
+
+
+@given(timelines(), policies())
+def test_every_message_is_accounted_for(line: Timeline, policy: Policy) -> None:
+    run = run_of(line, policy)
+    assert list(unaccounted(run.walked)) == []
+    if policy.head.first_user or policy.head.users:
+        return
+    # What the messages cost, and the summaries, and the rest of the context, is all that is sent.
+    own = sum(run.message_cost(index).total for index in range(len(line.session)))
+    summaries = 0
+    for number, made in enumerate(run.compactions):
+        until = (
+            run.compactions[number + 1].call if number + 1 < len(run.compactions) else len(line)
+        )
+        summaries += made.summary * (until - made.call)
+    assert own + summaries + line.counts.overhead * len(line) == run.totals.sent
+    for index in range(len(line.session)):
+        made_by = run.summarized_at(index)
+        last = run.regions_at(len(line) - 1) if len(line) else None
+        if last is not None and index < last.end:
+            live = index < last.head or index >= last.cut or last.last is None
+            assert live == (made_by is None)
+
+
+def test_when_it_would_have_fired_and_when_it_looked_and_did_not() -> None:
+    messages = [system(), user(), assistant(), user(), assistant(), user(), assistant()]
+    line = timeline(
+        session_of(messages),
+        counts_of([50, 400, 100, 400, 100, 400, 100]),
+        find_groups(messages),
+    )
+    policy = Policy(budget=900, keep_recent=2, summary=SummaryBlock(max_tokens=40))
+    run = run_of(line, policy)
+    shape = [(each.call, each.at, each.start, each.cut, each.before) for each in run.compactions]
+    first = run.compactions[0].summary
+    assert shape == [(1, 4, 1, 2, 950), (2, 6, 2, 4, 1_050 + first)]
+    lazy = run_of(line, Policy(budget=500, keep_recent=50))
+    assert lazy.compactions == ()
+    [late] = lazy.declined
+    assert (late.call, late.until) == (1, 3)
+    assert "nothing is old" in late.why
+    assert [each.code for each in lazy.findings] == ["over-trigger"]
+
+
+def test_a_compaction_pays_back_after_the_calls_it_needs() -> None:
+    messages = [system(), *[each for _ in range(30) for each in (user(), assistant())]]
+    line = timeline(
+        session_of(messages), counts_of([100] * len(messages)), find_groups(messages)
+    )
+    policy = Policy(budget=3_000, keep_recent=4, summary=SummaryBlock(max_tokens=100))
+    run = run_of(line, policy, prices=PRICES)
+    made = run.compactions[0]
+    frees = made.before - made.after
+    once = (
+        (made.after - made.steady) * (1.25 - 0.1) + made.replaced * 0.1 + made.summary * 5.0
+    )
+    needed = run.pays_back(made)
+    assert needed is not None
+    assert (needed - 1) * frees * 0.1 < once <= needed * frees * 0.1
+    assert run.money is not None
+    assert run.baseline_money is not None
+    assert run.money < run.baseline_money
+
+
+def test_a_policy_that_compacts_again_and_again_is_warned_of() -> None:
+    messages = [each for _ in range(20) for each in (user(), assistant())]
+    line = timeline(
+        session_of(messages), counts_of([300] * len(messages)), find_groups(messages)
+    )
+    run = run_of(line, Policy(budget=2_000, keep_recent=5, summary=SummaryBlock(max_tokens=50)))
+    assert "thrash-soon" in [each.code for each in run.findings]
+    calm = run_of(line, Policy(budget=6_000, keep_recent=2, summary=SummaryBlock(max_tokens=50)))
+    assert calm.compactions
+    assert "thrash-soon" not in [each.code for each in calm.findings]
+
+
+def test_the_real_size_of_the_digest_or_a_given_one() -> None:
+    text = "Gate 7 reads 12.5 kg; never open valve-3 before 14:00. " * 30
+    messages = [m for n in range(12) for m in (message("user", f"{n}. {text}"), assistant("ok"))]
+    session = session_of(messages)
+    policy = Policy(budget=3_000, keep_recent=2)
+    real = replay(session, policy, summary="digest")
+    given_ = replay(session, policy, summary=333)
+    assert {each.summary for each in given_.compactions} == {333}
+    assert all(0 < each.summary <= 1_100 for each in real.compactions)
+    assert real.compactions[0].call == given_.compactions[0].call
+    with pytest.raises(PolicyError, match="0 or more"):
+        replay(session, policy, summary=-1)
+
+
+def test_what_the_tool_itself_compacted_is_undone_and_compared() -> None:
+    old = [each for _ in range(6) for each in (user(), assistant())]
+    theirs = replace(user("what came before, in short"), summary="claude-code")
+    session = replace(
+        session_of([*old, theirs, user(), assistant()]),
+        history="full",
+        compactions=(RecordedCompaction(12, trigger="auto", before=1_200, after=80),),
+    )
+    whole = uncompacted(session)
+    assert len(whole) == 14
+    assert theirs not in whole.messages
+    run = replay(whole, Policy(budget=900, keep_recent=2), counts=counts_of([100] * 14))
+    [real] = run.recorded
+    assert (real.at, real.call, real.before) == (12, 6, 1_200)
+    assert real.nearest is run.compactions[0]
+    assert real.apart == run.compactions[0].call - 6
+    assert real.same_place == (abs(real.apart) <= 3)
+
+
+def test_one_response_over_several_messages_is_one_call() -> None:
+    reported = replace(assistant(), usage=Usage(5, 5))
+    assert list(call_starts([user(), assistant(), assistant(), user(), assistant()])) == [1, 4]
+    assert list(call_starts([user(), reported, reported])) == [1, 2]
+    assert list(call_starts([])) == []
+
+
+def test_a_session_without_calls() -> None:
+    run = replay(session_of([user()]), Policy(budget=1, keep_recent=0), counts=counts_of([9]))
+    assert run.compactions == ()
+    assert run.contexts() == array("q")
+    assert run.totals.sent == 0
+    assert run.as_json()["peak"] == {"tokens": 0, "call": -1}
+    assert Session is not None
