@@ -19,8 +19,7 @@ from compaction.messages import Message, Session
 #: The parent of every first message.
 ROOT = "00000000-0000-4000-8000-000000000000"
 
-#: Members of a record, and what they hold where nothing is to be said.
-_USUAL: Mapping[str, object] = {"attachments": [], "files": []}
+#: Members that some records have, and what they hold where nothing is to be said.
 _OPTIONAL: Mapping[str, object] = {
     "files_v2": [],
     "input_mode": None,
@@ -110,7 +109,8 @@ def record_of(
         "sender": sender,
         "created_at": time,
         "updated_at": time,
-        **{key: [] for key in _USUAL},
+        "attachments": [],
+        "files": [],
     }
 
 

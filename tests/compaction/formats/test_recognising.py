@@ -126,7 +126,7 @@ def test_every_format_has_its_own_name_and_is_found_by_it() -> None:
     }
     for name in names:
         assert format_named(name).name == name
-    with pytest.raises(SessionError, match="did you mean .*claude-code"):
+    with pytest.raises(SessionError, match=r"did you mean .*claude-code"):
         format_named("claude")
 
 
