@@ -150,7 +150,7 @@ def response(event: Record) -> str:
 def calls(event: Record) -> bool:
     """Whether an event of the model is a call that is answered."""
     if is_sdk(event):
-        return event["kind"] == "ActionEvent"
+        return bool(event["kind"] == "ActionEvent")
     return not is_users(event) and event["action"] not in ("message", "finish", "system")
 
 
