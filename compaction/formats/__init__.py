@@ -39,6 +39,7 @@ _HOMES: tuple[tuple[str, str], ...] = (
     ("letta", "Letta"),
     ("opencode", "OpenCode"),
     ("pi", "Pi"),
+    ("cline", "Cline"),
     ("copilot_cli", "CopilotCli"),
     ("vscode_copilot", "VsCodeCopilot"),
     ("cursor", "Cursor"),
