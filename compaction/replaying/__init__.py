@@ -29,7 +29,7 @@ from compaction.replaying.costs import (
     totals,
 )
 from compaction.replaying.recorded import Recorded, recorded, uncompacted
-from compaction.replaying.sizes import digest_sizes, fixed_size
+from compaction.replaying.sizes import DigestSizes, fixed_size
 from compaction.replaying.stepping import step
 from compaction.replaying.thrash import thrash
 from compaction.replaying.timeline import Timeline, timeline
@@ -37,6 +37,7 @@ from compaction.replaying.walking import (
     Compaction,
     Declined,
     Stretch,
+    SummarySize,
     Walked,
     Walker,
     walkable,
@@ -70,7 +71,7 @@ class Replay:
     `baseline` is the same without any compaction. `prices` are None for a model without known
     ones; money is in US dollars, of the calls of the model alone. `recorded` are the compactions
     that the tool itself made, compared with these; they are known where the session was loaded
-    with `history="full"`.
+    with `history="full"`. `summaries` are the texts of the digests where those were made.
     """
 
     session: Session
@@ -85,6 +86,7 @@ class Replay:
     budget: int
     prices: Prices | None
     recorded: tuple[Recorded, ...]
+    summaries: tuple[str, ...]
     findings: tuple[Finding, ...]
 
     @property
@@ -213,11 +215,11 @@ def replayed(
 ) -> Replay:
     """`replay` over a timeline that is known."""
     session = line.session
-    if summary == "expected":
-        size = None
-    elif summary == "digest":
-        size = digest_sizes(line, policy, cancelled)
-    else:
+    size: SummarySize | None = None
+    digests = DigestSizes(line, policy, cancelled)
+    if summary == "digest":
+        size = digests
+    elif summary != "expected":
         size = fixed_size(int(summary))
     if walkable(policy):
         walked = step(line, policy, size)
@@ -238,6 +240,7 @@ def replayed(
         budget=policy.trigger.tokens(session.window),
         prices=prices or prices_of(session.model),
         recorded=recorded(line, walked),
+        summaries=tuple(digests.texts),
         findings=(*unaccounted(walked), *thrash(line, walked), *_unlike(session)),
     )
 

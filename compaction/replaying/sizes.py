@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from compaction.messages import IsCancelled, message
 from compaction.policy import Policy
 from compaction.replaying.timeline import Timeline
@@ -18,33 +20,37 @@ def fixed_size(tokens: int) -> SummarySize:
     return size
 
 
-def digest_sizes(
-    line: Timeline, policy: Policy, cancelled: IsCancelled | None = None
-) -> SummarySize:
-    """Each summary is the digest of what it replaces, the digest before it merged in."""
-    from compaction.marker import wrap_summary
-    from compaction.summary import Digest, SummaryRequest
-    from compaction.tokens import count_message
+class DigestSizes:
+    """Each summary is the digest of what it replaces, the digest before it merged in.
 
-    digest, counting = Digest(), line.counts.counter
-    block = policy.summary
-    earlier: list[str] = []
+    `texts` are the digests that were made.
+    """
 
-    def size(replaced: int, start: int, end: int) -> int:
+    def __init__(
+        self, line: Timeline, policy: Policy, cancelled: IsCancelled | None = None
+    ) -> None:
+        self._line = line
+        self._block = policy.summary
+        self._cancelled = cancelled
+        self.texts: list[str] = []
+
+    def __call__(self, replaced: int, start: int, end: int) -> int:
+        """The tokens of the next digest. Raises Cancelled."""
+        from compaction.marker import wrap_summary
+        from compaction.summary import Digest, SummaryRequest
+        from compaction.tokens import count_message
+
         del replaced
-        messages = line.session.messages[start:end]
-        request = SummaryRequest(messages, block.max_tokens, counting, previous=tuple(earlier[-1:]))
-        if cancelled is not None:
-            request = SummaryRequest(
-                messages,
-                block.max_tokens,
-                counting,
-                previous=tuple(earlier[-1:]),
-                cancelled=cancelled,
-            )
-        text = digest.summarize(request)
-        earlier.append(text)
+        block, counting = self._block, self._line.counts.counter
+        request = SummaryRequest(
+            self._line.session.messages[start:end],
+            block.max_tokens,
+            counting,
+            previous=tuple(self.texts[-1:]),
+        )
+        if self._cancelled is not None:
+            request = replace(request, cancelled=self._cancelled)
+        text = Digest().summarize(request)
+        self.texts.append(text)
         said = message(block.role, wrap_summary(text, block, end), summary="compaction")
         return count_message(said, counting)
-
-    return size
