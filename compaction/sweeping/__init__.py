@@ -1,0 +1,302 @@
+"""sweep(sessions, …) -> Sweep: many settings replayed over one or many sessions.
+
+Budgets and amounts of an ordinary policy are walked together as a grid; any other setting is
+replayed by itself. Calls no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compaction.errors import Cancelled
+from compaction.groups import find_groups
+from compaction.messages import IsCancelled, Session
+from compaction.policy import Policy, preset
+from compaction.pricing import Prices, prices_of
+from compaction.sweeping.results import Recommendation, Row, Sweep, Total
+from compaction.sweeping.settings import KEEP_RECENTS, Setting, budgets_for, settings_of
+
+__all__ = ["Recommendation", "Row", "Setting", "Sweep", "Total", "settings_of", "sweep"]
+
+#: Told how many settings of how many are done.
+OnSettings = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """The rows of one session, and its row without any compaction."""
+
+    rows: tuple[Row, ...]
+    baseline: Row
+
+
+def sweep(
+    sessions: Iterable[Session],
+    *,
+    policy: Policy | None = None,
+    budgets: Sequence[int] | None = None,
+    keep_recents: Sequence[float] | None = None,
+    axes: Mapping[str, Sequence[Any]] | None = None,
+    prices: Prices | None = None,
+    needed_later: bool = True,
+    progress: OnSettings | None = None,
+    cancelled: IsCancelled | None = None,
+) -> Sweep:
+    """Every combination of settings over every session.
+
+    `axes` name further settings of the policy and their values (`summary.max_tokens`); without
+    `budgets` and `keep_recents` some that suit the sessions are tried. Real compactions in the
+    files are undone: the whole recorded history is replayed. `needed_later=False` leaves out what
+    was forgotten, which takes a look through all text. Raises PolicyError, Cancelled.
+    """
+    from compaction.replaying import uncompacted
+
+    base = policy or preset("default")
+    whole = [uncompacted(session) for session in sessions]
+    chosen = dict(axes or {})
+    if budgets is None and "budget" not in chosen:
+        budgets = budgets_for(max((_peak(session, base) for session in whole), default=0))
+    every = axes_of(base, budgets, keep_recents, chosen)
+    settings = settings_of(base, every)
+    done = [
+        swept_session(
+            session,
+            settings,
+            prices=prices,
+            needed_later=needed_later,
+            progress=progress,
+            cancelled=cancelled,
+        )
+        for session in whole
+    ]
+    return Sweep(
+        axes=tuple(every),
+        values=tuple(each.values for each in settings),
+        policies=tuple(each.policy for each in settings),
+        rows=tuple(row for each in done for row in each.rows),
+        baselines=tuple(each.baseline for each in done),
+    )
+
+
+def axes_of(
+    policy: Policy,
+    budgets: Sequence[int] | None,
+    keep_recents: Sequence[float] | None,
+    axes: Mapping[str, Sequence[Any]],
+) -> dict[str, Sequence[Any]]:
+    """The axes of a sweep, budget and keep_recent first."""
+    every: dict[str, Sequence[Any]] = {}
+    if "budget" not in axes and budgets is not None:
+        every["budget"] = budgets
+    if "keep_recent" not in axes and policy.recent.unit != "fit":
+        if keep_recents is None:
+            keep_recents = _amounts(policy)
+        every["keep_recent"] = keep_recents
+    return {**every, **axes}
+
+
+def _amounts(policy: Policy) -> Sequence[float]:
+    match policy.recent.unit:
+        case "fraction":
+            return (0.1, 0.2, 0.3, 0.5, 0.7)
+        case "tokens":
+            return (2_000, 5_000, 10_000, 20_000, 40_000)
+        case "turns":
+            return (1, 2, 3, 5, 8)
+        case _:
+            return KEEP_RECENTS
+
+
+def _peak(session: Session, policy: Policy) -> int:
+    from compaction.planning import counts_for
+
+    return counts_for(session, policy).total
+
+
+def swept_session(
+    session: Session,
+    settings: Sequence[Setting],
+    *,
+    prices: Prices | None = None,
+    needed_later: bool = True,
+    progress: OnSettings | None = None,
+    cancelled: IsCancelled | None = None,
+    name: str = "",
+) -> Swept:
+    """Every setting over one session (its whole history). Raises PolicyError, Cancelled."""
+    return _Sweeping(session, prices, needed_later, progress, cancelled, name).run(settings)
+
+
+class _Sweeping:
+    """One session, and what is made once for each way of counting its tokens."""
+
+    def __init__(
+        self,
+        session: Session,
+        prices: Prices | None,
+        needed_later: bool,
+        progress: OnSettings | None,
+        cancelled: IsCancelled | None,
+        name: str,
+    ) -> None:
+        self._session = session
+        self._prices = prices or prices_of(session.model)
+        self._needed_later = needed_later
+        self._progress = progress
+        self._cancelled = cancelled
+        self._name = name or session.source.name
+        self._groups = find_groups(session.messages)
+        self._done = 0
+
+    def run(self, settings: Sequence[Setting]) -> Swept:
+        rows: dict[int, Row] = {}
+        baseline: Row | None = None
+        for family in _families(settings).values():
+            line, needs = self._line(settings[family[0]].policy)
+            baseline = baseline or self._baseline(line)
+            self._family(line, needs, settings, family, rows)
+            self._done += len(family)
+            if self._progress is not None:
+                self._progress(self._done, len(settings))
+        assert baseline is not None
+        return Swept(tuple(rows[number] for number in sorted(rows)), baseline)
+
+    def _line(self, policy: Policy) -> tuple[Any, Any]:
+        from compaction.needing import needs_of
+        from compaction.planning import counts_for
+        from compaction.replaying.timeline import timeline
+
+        line = timeline(self._session, counts_for(self._session, policy), self._groups)
+        if not self._needed_later:
+            return line, None
+        return line, needs_of(self._session, line.counts, cancelled=self._cancelled)
+
+    def _baseline(self, line: Any) -> Row:
+        from compaction.replaying.costs import peak, totals
+        from compaction.replaying.walking import Stretch, Walked
+
+        whole = (Stretch(0, len(line), line.counts.overhead),) if len(line) else ()
+        walked = Walked((), (), whole)
+        return self._row(-1, totals(line, walked), peak(line, walked)[0])
+
+    def _row(self, setting: int, spent: Any, most: int, **more: Any) -> Row:
+        money = None
+        if self._prices is not None:
+            money = self._prices.cost(
+                cached=spent.cached, written=spent.written, output=spent.output
+            )
+        values = {
+            "compactions": 0, "late": 0, "soon": 0, "lost": 0, "refetched": 0, "fits": False,
+            **more,
+        }  # fmt: skip
+        return Row(
+            session=self._name,
+            setting=setting,
+            calls=spent.calls,
+            sent=spent.sent,
+            cached=spent.cached,
+            written=spent.written,
+            output=spent.output,
+            summary_input=spent.summary_input,
+            summary_output=spent.summary_output,
+            money=money,
+            peak=most,
+            **values,
+        )
+
+    def _heed(self) -> None:
+        if self._cancelled is not None and self._cancelled():
+            raise Cancelled("The sweep was stopped.")
+
+    def _family(
+        self,
+        line: Any,
+        needs: Any,
+        settings: Sequence[Setting],
+        family: Sequence[int],
+        rows: dict[int, Row],
+    ) -> None:
+        from compaction.sweeping.grid import walks_as_grid
+
+        if len(family) > 1 and walks_as_grid(settings[family[0]].policy):
+            self._grid(line, needs, settings, family, rows)
+        else:
+            for number in family:
+                self._heed()
+                self._alone(line, needs, settings[number].policy, number, rows)
+
+    def _grid(
+        self,
+        line: Any,
+        needs: Any,
+        settings: Sequence[Setting],
+        family: Sequence[int],
+        rows: dict[int, Row],
+    ) -> None:
+        import numpy as np
+
+        from compaction.replaying.costs import Totals
+        from compaction.sweeping.grid import Grid
+
+        policies = [settings[number].policy for number in family]
+        budgets = [each.trigger.tokens(self._session.window) for each in policies]
+        amounts = [int(each.recent.amount) for each in policies]
+        grid = Grid(line, policies[0], needs)
+        swept = grid.walk(np.asarray(budgets), np.asarray(amounts), self._heed)
+        output = line.outputs[-1]
+        for place, number in enumerate(family):
+            sent, cached = int(swept.sent[place]), int(swept.cached[place])
+            spent = Totals(
+                len(line), sent, cached, sent - cached, output,
+                int(swept.summary_input[place]), int(swept.summary_output[place]),
+            )  # fmt: skip
+            rows[number] = self._row(
+                number,
+                spent,
+                int(swept.peak[place]),
+                compactions=int(swept.compactions[place]),
+                late=int(swept.late[place]),
+                soon=int(swept.soon[place]),
+                lost=int(swept.lost[place]),
+                refetched=int(swept.refetched[place]),
+                fits=int(swept.peak[place]) <= budgets[place],
+            )
+
+    def _alone(
+        self, line: Any, needs: Any, policy: Policy, number: int, rows: dict[int, Row]
+    ) -> None:
+        from itertools import pairwise
+
+        from compaction.needing import forgotten
+        from compaction.replaying import replayed
+        from compaction.replaying.thrash import SOON
+
+        run = replayed(line, policy, prices=self._prices, cancelled=self._cancelled)
+        gone = forgotten(needs, run.walked) if needs is not None else None
+        rows[number] = self._row(
+            number,
+            run.totals,
+            run.peak,
+            compactions=len(run.compactions),
+            late=sum(each.until - each.call for each in run.declined),
+            soon=sum(two.call - one.call <= SOON for one, two in pairwise(run.compactions)),
+            lost=gone.score if gone else 0,
+            refetched=gone.refetched if gone else 0,
+            fits=run.peak <= run.budget,
+        )
+
+
+def _families(settings: Sequence[Setting]) -> dict[Policy, list[int]]:
+    """The settings that differ in budget and amount only, under the first of them."""
+    out: dict[Policy, list[int]] = {}
+    for number, setting in enumerate(settings):
+        policy = setting.policy
+        same = policy
+        if policy.budget is not None:
+            same = same.replace(budget=1)
+        if policy.recent.unit not in ("fit", "fraction"):
+            same = same.replace(keep_recent=1)
+        out.setdefault(same, []).append(number)
+    return out
