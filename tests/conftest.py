@@ -16,11 +16,12 @@ settings.register_profile(
 settings.register_profile("dev", max_examples=100, deadline=None, suppress_health_check=_QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
-_SHARED = Path(__file__).resolve().parents[2] / "shared"
+#: Real data beside the checkout.
+SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 def _folder(name: str) -> Path:
-    folder = _SHARED / name if name else _SHARED
+    folder = SHARED / name if name else SHARED
     if not folder.is_dir():
         pytest.skip(f"the folder of real data ({name or 'shared'}) is not beside this checkout")
     return folder
@@ -42,3 +43,27 @@ def shared_sessions() -> Path:
 def shared_cases() -> Path:
     """Public bug reports as small inputs."""
     return _folder("cases")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what was found in the real files, gathered from wherever the tests ran."""
+    rows = [
+        value
+        for report in terminalreporter.getreports("passed")
+        for key, value in report.user_properties
+        if key == "real session" and report.when == "call"
+    ]
+    if not rows:
+        return
+    terminalreporter.section("real session files")
+    line = "{:<17} {:>6} {:>8} {:>8} {:>5}  {:<15} {}".format
+    say = terminalreporter.write_line
+    say(line("format", "live", "left out", "problems", "conv.", "compacted", "file"))
+    for row in sorted(rows, key=lambda row: (row[-1], row[0])):
+        say(line(*row))
+    refused = sum(row[0] == "refused" for row in rows)
+    formats = len({row[0] for row in rows} - {"refused"})
+    say(
+        f"{len(rows)} real files: {len(rows) - refused} of {formats} formats read, written and "
+        f"read again alike; {refused} without a session refused."
+    )
