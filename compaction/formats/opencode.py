@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from compaction.errors import SessionError
 from compaction.formats import chatfile
 from compaction.formats.base import Dialect, ReadOptions, Sample, Written
 from compaction.formats.chatshape import Facts, Shape
 from compaction.formats.dialects.blocks import text_of
-from compaction.formats.documents import Document, open_document
+from compaction.formats.documents import Document, open_document, where
 from compaction.formats.layout import Layout, place
 from compaction.formats.opencode_parts import COMPACTION, cut, info_of, is_failed, keep, parts_of
 from compaction.formats.sketching import time_of
@@ -49,6 +50,18 @@ def _is_export(value: object) -> bool:
     about = value["info"]
     return any(map(is_message, listed[:20])) or (
         not listed and "projectID" in about and "directory" in about
+    )
+
+
+def _is_piece(value: object) -> bool:
+    """Whether a value is a file of a storage folder: a message whose parts are in other files."""
+    return (
+        isinstance(value, Mapping)
+        and isinstance(value.get("sessionID"), str)
+        and value.get("role") in ("user", "assistant")
+        and isinstance(value.get("time"), Mapping)
+        and "parts" not in value
+        and "content" not in value
     )
 
 
@@ -169,11 +182,16 @@ class OpenCode:
         held = sample.whole
         if isinstance(held, list):
             return bool(held) and all(map(_is_export, held[:20]))
-        return _is_export(held)
+        return _is_export(held) or _is_piece(held)
 
     def read(self, source: Source, options: ReadOptions) -> Session:
         """What opencode sends of a session; of several the first, the newest one."""
         document = open_document(source, SHAPE.structural)
+        if _is_piece(document.roots[0].value):
+            raise SessionError(
+                f"{where(source)} is one message of an opencode storage folder, without its "
+                "parts; open the folder that holds `session`, `message` and `part`."
+            )
         session = chatfile.read(document, options, SHAPE)
         left = dict(session.left_out)
         exports = _exports(document)
