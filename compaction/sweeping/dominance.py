@@ -17,12 +17,13 @@ Ints = NDArray[np.int64]
 class Dominance:
     """Points with whole y of at least 0, in the order of their x, each with some weights.
 
-    `weights` has a row a point and a column for each sum that is asked for.
+    `weights` has a row a point and a column for each sum that is asked for; for no point at all it
+    is of the shape (0, columns).
     """
 
     def __init__(self, ys: Any, weights: Any) -> None:
         values: Ints = np.asarray(ys, dtype=np.int64)
-        weighing: Ints = np.asarray(weights, dtype=np.int64).reshape(len(values), -1)
+        weighing: Ints = np.atleast_2d(np.asarray(weights, dtype=np.int64))
         self._total = _sums(weighing)
         # Only the order of the y matters, so that they take no more bits than there are points.
         self._known, values = np.unique(values, return_inverse=True)

@@ -17,6 +17,7 @@ _BUDGETS = (
     400_000, 600_000, 1_000_000,
 )  # fmt: skip
 
+#: Messages of the end that are tried where none are given.
 KEEP_RECENTS = (0, 4, 8, 16, 24, 40, 64, 100, 160)
 
 
