@@ -9,7 +9,7 @@ from typing import Any
 from compaction.formats import exact
 from compaction.formats.base import Sample
 from compaction.formats.layout import Layout
-from compaction.messages import Session
+from compaction.messages import Session, Source
 
 #: How deep lists are looked for, how many elements of one say what it holds, and how many values
 #: of a file with one value a line are asked.
@@ -62,6 +62,13 @@ def lists_of(sample: Sample, is_message: Callable[[object], bool]) -> Iterator[S
                 yield from (place.values for place in places_in(item, is_message))
         else:
             yield from (place.values for place in places_in(root, is_message))
+
+
+def records_of(layout: Layout, source: Source) -> list[Mapping[str, Any]]:
+    """All records of the lists of a layout, whatever became of them."""
+    spans = (span for listing in layout.listings for span in listing.elements)
+    values = (exact.loads(source.raw(span)) for span in spans)
+    return [value for value in values if isinstance(value, Mapping)]
 
 
 def records_in(session: Session) -> Iterator[Mapping[str, Any]]:

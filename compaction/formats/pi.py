@@ -23,12 +23,14 @@ class Tree:
 
     `chain` has the entries from the root to the leaf, `asides` those of them that are no message
     of the list and stay with it. `linear` is the first version of the format, without ids.
+    `order` has the offset of every message as read.
     """
 
     header: Span | None
     linear: bool
     chain: tuple[Span, ...]
     asides: frozenset[int] = frozenset()
+    order: tuple[int, ...] = ()
 
 
 class Pi:
@@ -43,7 +45,10 @@ class Pi:
     def recognise(self, sample: Sample) -> bool:
         """A `session` line that says where and when, or messages that name their parent."""
         first = next((line for line in sample.lines if isinstance(line, Mapping)), None)
-        return (first is not None and _is_header(first)) or any(_is_entry(x) for x in sample.lines)
+        if first is None or _is_header(first):
+            return first is not None
+        kinds = (line.get("type") for line in sample.lines if isinstance(line, Mapping))
+        return "session_start" not in kinds and any(_is_entry(line) for line in sample.lines)
 
     def read(self, source: Source, options: ReadOptions) -> Session:
         """What a resumed session sends, or with `history="full"` all that was ever sent."""

@@ -201,6 +201,7 @@ class _Reading:
                 self._linear,
                 tuple(entry.span for entry in chain),
                 frozenset(asides),
+                tuple(message.spans[0].start for message in messages),
             ),
         )
 

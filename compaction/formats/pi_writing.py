@@ -17,7 +17,7 @@ import orjson
 
 from compaction.formats import exact
 from compaction.formats.base import Written
-from compaction.formats.converting import as_responses, is_same
+from compaction.formats.converting import as_responses
 from compaction.formats.dialects.blocks import text_of
 from compaction.formats.dialects.ids import Ids
 from compaction.formats.dialects.notes import Notes
@@ -42,9 +42,9 @@ def write(messages: Sequence[Message], session: Session) -> Written:
     notes, mended = Notes(TITLE), Mended()
     tree = session.document
     native = isinstance(tree, Tree) and session.format == NAME
-    if native and is_same(messages, session.messages):
-        return mended.file(session.source)
     if native and isinstance(tree, Tree):
+        if _is_as_read(messages, session, tree):
+            return mended.file(session.source)
         writing = _Writing(session, tree, notes, mended)
         turns = list(messages)
     else:
@@ -114,11 +114,10 @@ class _Writing:
     def _end_begins(self, messages: Sequence[Message]) -> int:
         """Where the unchanged end of the session begins in the file."""
         begin = self._source.size
-        own = reversed(self._session.messages)
-        for message, before in zip(reversed(messages), own, strict=False):
-            if message is not before or not self._is_line(message):
+        for message, start in zip(reversed(messages), reversed(self._tree.order), strict=False):
+            if not self._is_line(message) or message.spans[0].start != start:
                 break
-            begin = message.spans[0].start
+            begin = start
         return begin
 
     # ------------------------------------------------------------------------------- entries
@@ -256,6 +255,14 @@ class _Writing:
             # The tool reads the details of its own compactions.
             record["fromHook"] = known.get("fromHook", True)
         return self._entry({"type": "compaction"}, record)[0]
+
+
+def _is_as_read(messages: Sequence[Message], session: Session, tree: Tree) -> bool:
+    """Whether `messages` are those that were read, and nothing else."""
+    return len(messages) == len(tree.order) and all(
+        stands_in(message, session.source) and message.spans[0].start == start
+        for message, start in zip(messages, tree.order, strict=True)
+    )
 
 
 def _before(session: Session) -> int:
