@@ -174,7 +174,7 @@ def _why(found: Sweep, best: Total, front: Sequence[Total]) -> str:
         f"{axis} {_shown(value)}"
         for axis, value in zip(found.axes, found.values[best.setting], strict=True)
     )
-    base = sum(total_of([row]).cost for row in found.baselines)
+    base = total_of(found.baselines).cost
     saved = 1 - best.cost / base if base else 0.0
     many = "1 compaction" if best.compactions == 1 else f"{best.compactions:,} compactions"
     what = f"{many}, no context over {best.peak:,} tokens"
