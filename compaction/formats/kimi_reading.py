@@ -104,7 +104,8 @@ class _Playing:
             return
         match kind:
             case "config.update" | "profile.bind":
-                if text_of(record.get("systemPrompt")):
+                prompt = record.get("systemPrompt")
+                if isinstance(prompt, str) and prompt:
                     self.prompt = _Entry("system", [record], [span])
                 self.model = text_of(record.get("modelAlias")) or self.model
             case "llm.tools_snapshot":

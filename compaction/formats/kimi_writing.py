@@ -61,7 +61,7 @@ def _own(
     # The state comes before everything else; what is written anew has no place of its own.
     first = min(wire.order, default=0)
     while waiting and waiting[0].start < first:
-        yield mended.line(source, waiting.pop(0))
+        yield _other(waiting.pop(0), session, mended)
     ids = Ids(verbatim=True)
     time = 0
     for index, message in enumerate(messages):
@@ -69,8 +69,8 @@ def _own(
             yield from _made(message, ids, notes.at(index), time)
             continue
         record = message.record
-        while waiting and waiting[0].start < message.spans[0].start:
-            yield mended.line(source, waiting.pop(0))
+        while waiting and waiting[0].start < message.spans[0].start and message.role != "system":
+            yield _other(waiting.pop(0), session, mended)
         if isinstance(record, Mapping) and record.get("type") == "context.apply_compaction":
             said = {"role": "user", "content": [{"type": "text", "text": summary_in(record)}]}
             yield _added(said, "compaction_summary", _milliseconds(message.time))
@@ -79,7 +79,7 @@ def _own(
         for span in message.spans:
             yield mended.line(source, span)
     for span in waiting:
-        yield mended.line(source, span)
+        yield _other(span, session, mended)
 
 
 def _end(messages: Sequence[Message], session: Session, wire: Wire) -> int:
@@ -96,8 +96,15 @@ def _stays(span: Span, session: Session, begin: int) -> bool:
     kind = text_of(exact.loads(session.source.raw(span)).get("type"))
     if kind.startswith(_CHANGING):
         return False
-    # A system prompt that is a message stands among the messages; an older one is of no use.
     return span.start >= begin or not kind.startswith(_PASSING)
+
+
+def _other(span: Span, session: Session, mended: Mended) -> bytes:
+    """A record that is no message; the last system prompt is one, and no other may come again."""
+    value = exact.loads(session.source.raw(span))
+    if isinstance(value.get("systemPrompt"), str):
+        return _line({k: v for k, v in value.items() if k != "systemPrompt"})
+    return mended.line(session.source, span)
 
 
 def _made(message: Message, ids: Ids, notes: Notes, time: int) -> Iterator[bytes]:
