@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 #: Module and class of every format, in the order of recognition.
 _HOMES: tuple[tuple[str, str], ...] = (
+    ("specstory", "SpecStory"),
+    ("aider", "Aider"),
+    ("markdown", "Markdown"),
     ("claude_code", "ClaudeCode"),
     ("qwen_code", "QwenCode"),
     ("codex", "Codex"),

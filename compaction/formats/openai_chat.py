@@ -121,7 +121,9 @@ class OpenAIChat:
             return holds_chat(sample.whole)
         if sample.lines:
             return any(holds_chat(line) for line in sample.lines)
-        return b'"messages"' in sample.head or b'"role"' in sample.head
+        # A text that speaks of messages is none, unless it begins as JSON does.
+        torn = sample.head.lstrip()[:1] in (b"{", b"[")
+        return torn and (b'"messages"' in sample.head or b'"role"' in sample.head)
 
     def read(self, source: Source, options: ReadOptions) -> Session:
         """The conversation in a file; of several the first, or the one `options` asks for."""

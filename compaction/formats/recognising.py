@@ -88,7 +88,7 @@ def sample_of(source: Source) -> Sample:
         return Sample(head, lines=lines)
     if head.lstrip()[:1] in (b"{", b"["):
         return Sample(head, _broken(data))
-    held = _yaml(data)
+    held = None if _is_markdown(head) else _yaml(data)
     return Sample(head, held, yaml=held is not None)
 
 
@@ -215,6 +215,14 @@ def _broken(data: bytes) -> object:
         return scan_broken(decode_bytes(data), _MESSAGE_KEYS)[0].value
     except ExactError:
         return None
+
+
+def _is_markdown(head: bytes) -> bool:
+    """Whether a text is a session in Markdown, in which lines may look like YAML."""
+    from compaction.formats.markdown import is_transcript
+    from compaction.formats.marktext import is_aider, is_specstory
+
+    return is_specstory(head) or is_aider(head) or is_transcript(head)
 
 
 def _may_be_yaml(data: bytes) -> bool:

@@ -35,6 +35,9 @@ _OUTCOMES: dict[str, tuple[Level, str, str]] = {
     "empty-message": ("info", "is left out, since nothing of it can be held", ""),
     "system": ("warning", "is left out: the tool adds its own when it resumes", ""),
     "kept-system": ("info", "stays in the file: the tool keeps it there and sends it", ""),
+    "plain-call": ("warning", "is written as text", "export in a format that holds tool calls"),
+    "plain-thinking": ("info", "is left out", "export in the session's own format to keep it"),
+    "signature": ("info", "is not held", "export in the session's own format to keep it"),
     "tools": ("warning", "are left out", "add the tool definitions by hand"),
 }
 
