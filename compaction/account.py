@@ -37,7 +37,7 @@ _REASONS: dict[Region, str] = {
     "head": "kept first, as the policy says",
     "summarized": "replaced by the summary",
     "kept": "pinned: kept verbatim",
-    "cleared": "kept, its tool output cleared",
+    "cleared": "kept in its place, changed",
     "recent": "recent: kept verbatim",
 }
 

@@ -10,18 +10,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from compaction.clip_text import clip_message
 from compaction.findings import Finding
-from compaction.messages import Inline, Message, Part, Text, ToolResult, describe
-from compaction.tokens import Counter, count_message
+from compaction.tokens import count_message
 
 if TYPE_CHECKING:
     from compaction.compacting import Compacted
 
 #: A tool result keeps at least about so many tokens.
 _LEAST = 60
-#: How much of what is kept of a text is its beginning.
-_BEGINNING = 2 / 3
-_ATTEMPTS = 12
 #: Findings that no longer hold once clipping has made the list fit.
 _ABOUT_THE_BUDGET = frozenset(
     {"over-budget", "over-after-compaction", "over-budget-after", "budget-unreachable"}
@@ -31,14 +28,15 @@ _ABOUT_THE_BUDGET = frozenset(
 def clip_largest(result: Compacted) -> Compacted:
     """`result` with its largest recent tool results clipped, when it is over the budget.
 
-    The very same object comes back when the policy does not clip, when the list fits, or when
-    the summary failed. Where clipping all is not enough, `over_budget` stays true.
+    The very same object comes back when the policy does not clip, when the list fits, or when the
+    summary failed. Where clipping all is not enough, `over_budget` stays true.
     """
     plan = result.plan
-    if plan.policy.fit != "clip-largest" or not result.over_budget or result.failure:
+    if "clip-largest" not in plan.policy.fit_steps or not result.over or result.failure:
         return result
     counting = plan.counts.counter
-    over = result.tokens_after - plan.budget + (plan.policy.trigger.when == "reach")
+    limit = plan.target if result.made else plan.budget
+    over = result.tokens_after - limit + (plan.policy.trigger.when == "reach")
     messages, account = list(result.messages), list(result.account)
     findings: list[Finding] = []
     for index, place in _largest_first(result):
@@ -47,7 +45,7 @@ def clip_largest(result: Compacted) -> Compacted:
         size = plan.counts.tokens[index]
         clipped = clip_message(messages[place], max(_LEAST, size - over), counting)
         gone = size - count_message(clipped, counting)
-        if gone <= 0:
+        if gone <= 0 or clipped is messages[place]:
             continue
         over -= gone
         messages[place] = clipped
@@ -63,7 +61,7 @@ def clip_largest(result: Compacted) -> Compacted:
         )
     if not findings:
         return result
-    after = plan.budget + over - (plan.policy.trigger.when == "reach")
+    after = limit + over - (plan.policy.trigger.when == "reach")
     over_budget = plan.policy.trigger.passed(after, plan.budget)
     told = (
         finding
@@ -78,6 +76,7 @@ def clip_largest(result: Compacted) -> Compacted:
         findings=(*told, *findings),
         account=tuple(account),
         made=True,
+        clipped=True,
     )
 
 
@@ -90,57 +89,3 @@ def _largest_first(result: Compacted) -> Iterator[tuple[int, int]]:
         place = result.account[index].into
         if place is not None:
             yield index, place
-
-
-def clip_message(message: Message, tokens: int, counter: Counter) -> Message:
-    """`message` with the texts of its tool results shortened to about `tokens` in all.
-
-    It is at most that where its tool results allow it; the very same message comes back when it
-    has no more tokens than that already, or nothing to clip.
-    """
-    parts = message.parts
-    size = count_message(message, counter)
-    chars = sum(len(text.text) for text in _texts(parts))
-    if size <= tokens or not chars:
-        return message
-    share = max(0.0, 1 - (size - tokens) / size)
-    for _ in range(_ATTEMPTS):
-        shorter = tuple(_clipped(part, share) for part in parts)
-        candidate = describe(replace(message, body=Inline(shorter), spans=()), shorter)
-        if count_message(candidate, counter) <= tokens:
-            return candidate
-        share *= 0.8
-    return candidate
-
-
-def _texts(parts: tuple[Part, ...]) -> Iterator[Text]:
-    for part in parts:
-        if isinstance(part, ToolResult):
-            yield from (inner for inner in part.content if isinstance(inner, Text))
-
-
-def _clipped(part: Part, share: float) -> Part:
-    if not isinstance(part, ToolResult):
-        return part
-    content = tuple(
-        Text(clip_text(inner.text, int(len(inner.text) * share)))
-        if isinstance(inner, Text)
-        else inner
-        for inner in part.content
-    )
-    return replace(part, content=content)
-
-
-def clip_text(text: str, chars: int) -> str:
-    """`text` with its middle replaced by a marker, so that about `chars` characters are kept.
-
-    It comes back as it is where the marker would save nothing.
-    """
-    chars = max(0, chars)
-    missing = len(text) - chars
-    marker = f"\n[… {missing:,} characters clipped to fit the context …]\n"
-    if missing <= len(marker):
-        return text
-    start = int(chars * _BEGINNING)
-    end = chars - start
-    return text[:start] + marker + (text[-end:] if end else "")

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from compaction.account import Fate, Regions, account_dropped, account_of, account_unchanged
+from compaction.altering import altered_messages
+from compaction.arranging import order_of
 from compaction.clipping import clip_largest
 from compaction.errors import SummarizerError
 from compaction.findings import Finding
@@ -56,7 +58,8 @@ class Compacted:
     `tokens_before` that is gone; both counts hold messages and overhead, by the same counter.
     `account` has one Fate for every message of the session. `made` says whether the list is a new
     one; `failure` why it was to be but is not the one that was planned ("" otherwise).
-    `over_budget`: even so it is over the budget. `plan` is the plan carried out, which keeps less
+    `over_budget`: even so it is over the budget. `clipped`: recent tool results were shortened to
+    make it fit. `plan` is the plan carried out, which keeps less
     than the one asked for where the policy says `fit: shrink-recent`.
     """
 
@@ -71,6 +74,14 @@ class Compacted:
     account: tuple[Fate, ...]
     made: bool
     failure: str = ""
+    clipped: bool = False
+
+    @property
+    def over(self) -> bool:
+        """Whether it is over what the policy brings a list under: the budget, or its target."""
+        if not self.made:
+            return self.over_budget
+        return self.plan.policy.trigger.passed(self.tokens_after, self.plan.target)
 
     @property
     def saved(self) -> float:
@@ -93,26 +104,59 @@ def compact(
     `policy.failure` says. Raises SummarizerError only where that is `raise` or where the
     policy's summarizer does not exist, and Cancelled when `cancelled` says so.
     """
-    return clip_largest(_carried_out(plan, summarizer, cancelled))
+    return _carried_out(plan, summarizer, cancelled)
 
 
 def _carried_out(
     plan: Plan, summarizer: Summarizer | None, cancelled: IsCancelled | None
 ) -> Compacted:
     if not plan.compacts:
-        return _unchanged(plan, plan.reason)
+        return _fitted(_unchanged(plan, plan.reason), None, None)
+    if not plan.summarizes:
+        return _fitted(_in_place(plan), None, None)
     if summarizer is None:
         summarizer = summarizer_named(plan.policy.summary.summarizer)
     if not _has_news(plan):
-        return _unchanged(plan, "nothing but an earlier summary stands before the recent part")
-    while True:
-        result = _attempt(plan, summarizer, cancelled)
-        if plan.policy.fit != "shrink-recent" or not result.over_budget or result.failure:
+        why = "nothing but an earlier summary stands before the recent part"
+        return _fitted(_unchanged(plan, why), None, None)
+    return _fitted(_attempt(plan, summarizer, cancelled), summarizer, cancelled)
+
+
+def _fitted(
+    result: Compacted, summarizer: Summarizer | None, cancelled: IsCancelled | None
+) -> Compacted:
+    """`result` brought under the budget by the steps of the policy, in their order."""
+    for step in result.plan.policy.fit_steps:
+        if not result.over or result.failure:
             return result
-        smaller = plan.shrink()
+        if step == "clip-largest":
+            result = clip_largest(result)
+        elif summarizer is not None and step == "shrink-recent":
+            result = _shrunk(result, summarizer, cancelled)
+        elif summarizer is not None and step == "reject":
+            result = _rejected(result)
+    return result
+
+
+def _shrunk(result: Compacted, summarizer: Summarizer, cancelled: IsCancelled | None) -> Compacted:
+    """`result` with a smaller and smaller recent part, until it fits or nothing is left of it."""
+    clips = result.clipped
+    while result.over and not result.failure:
+        smaller = result.plan.shrink()
         if smaller is None:
-            return result
-        plan = smaller
+            break
+        result = _attempt(smaller, summarizer, cancelled)
+        if clips and result.over:
+            result = clip_largest(result)
+    return result
+
+
+def _rejected(result: Compacted) -> Compacted:
+    return _failed(
+        result.plan,
+        f"The compacted list has {result.tokens_after:,} tokens, still over the budget of "
+        f"{result.plan.budget:,}, and the policy rejects that.",
+    )
 
 
 def compact_with_text(plan: Plan, text: str, summarizer: str = "edited") -> Compacted:
@@ -124,13 +168,18 @@ def compact_with_text(plan: Plan, text: str, summarizer: str = "edited") -> Comp
         return _unchanged(plan, plan.reason)
     if not text.strip():
         return _failed(plan, f"The {summarizer} summary is empty.")
-    return clip_largest(_with_summary(plan, text, summarizer, edited=True))
+    if not plan.summarizes or plan.policy.summary.middle != "summarize":
+        return compact(plan)
+    result = _with_summary(plan, text, summarizer, edited=True)
+    return clip_largest(result)
 
 
 # ------------------------------------------------------------------------------ one attempt
 
 
 def _attempt(plan: Plan, summarizer: Summarizer, cancelled: IsCancelled | None) -> Compacted:
+    if plan.policy.summary.middle == "drop":
+        return _without_summary(plan, "the policy makes none")
     request = _request(plan, cancelled)
     if plan.policy.summary.accept == "smaller" and request.max_tokens < _LEAST:
         return _failed(plan, _too_small(plan))
@@ -149,12 +198,6 @@ def _attempt(plan: Plan, summarizer: Summarizer, cancelled: IsCancelled | None) 
             plan,
             f"The summary of {summarizer.name} has {made.tokens:,} tokens, not fewer than the "
             f"{plan.tokens_summarized:,} of the {_many(plan)} it would replace.",
-        )
-    if plan.policy.fit == "reject" and result.over_budget:
-        return _failed(
-            plan,
-            f"The compacted list has {result.tokens_after:,} tokens, still over the budget of "
-            f"{plan.budget:,}, and the policy rejects that.",
         )
     return result
 
@@ -274,32 +317,43 @@ def _with_summary(
     masked = mask(text)
     used = text if edited else masked.text
     made = _made(plan, used, text, summarizer, edited)
-    order, at = _order(plan)
-    every = plan.session.messages
-    messages = tuple(made.message if index < 0 else every[index] for index in order)
+    order = order_of(plan)
     # The digest masks what it quotes by itself, so the marks are looked for, not the secrets.
     secrets = masked.kinds if edited else masked_kinds(used)
     findings = summary_findings(plan, made, secrets, frame=_frame(plan), cut=cut)
-    account = account_of(_regions(plan), order, at)
-    return _result(plan, messages, made, account, findings, order)
+    account = account_of(_regions(plan), order, order.index(-1))
+    return _result(plan, made, account, findings, order)
 
 
 def _without_summary(plan: Plan, why: str) -> Compacted:
-    order = [index for index in _order(plan)[0] if index >= 0]
-    messages = tuple(plan.session.messages[index] for index in order)
+    order = [index for index in order_of(plan) if index >= 0]
     account = account_dropped(_regions(plan), order, why)
-    return _result(plan, messages, None, account, [], order)
+    return _result(plan, None, account, [], order)
+
+
+def _in_place(plan: Plan) -> Compacted:
+    """Nothing is taken out of the list; what the passes change is changed."""
+    order = list(range(plan.n))
+    return _result(plan, None, account_of(_regions(plan), order, None), [], order)
 
 
 def _result(
     plan: Plan,
-    messages: tuple[Message, ...],
     made: SummaryMade | None,
     account: tuple[Fate, ...],
     findings: Sequence[Finding],
     order: Sequence[int],
 ) -> Compacted:
-    after = plan.tokens_before - plan.tokens_summarized + (made.tokens if made else 0)
+    altered = altered_messages(plan)
+    every = plan.session.messages
+    messages = tuple(
+        made.message
+        if made is not None and index < 0
+        else altered.messages.get(index, every[index])
+        for index in order
+    )
+    gone = plan.tokens_summarized + altered.freed
+    after = plan.tokens_before - gone + (made.tokens if made else 0)
     over = plan.policy.trigger.passed(after, plan.budget)
     return Compacted(
         session=plan.session,
@@ -315,7 +369,10 @@ def _result(
             *findings,
             *after_findings(plan, messages, order, after, made.tokens if made else 0, over),
         ),
-        account=account,
+        account=tuple(
+            replace(fate, reason=altered.why[at]) if fate.region == "cleared" else fate
+            for at, fate in enumerate(account)
+        ),
         made=True,
     )
 
@@ -346,21 +403,6 @@ def _made(plan: Plan, used: str, text: str, summarizer: str, edited: bool) -> Su
         message=entry,
         count=_covered(plan),
     )
-
-
-def _order(plan: Plan) -> tuple[list[int], int]:
-    """Source indexes in the order of the result, -1 for the summary, and the summary's place."""
-    head = list(plan.head)
-    middle = sorted([*plan.kept, *plan.cleared])
-    recent = list(plan.recent)
-    match plan.policy.summary.place:
-        case "last":
-            order = [*head, *middle, *recent, -1]
-        case "before-recent":
-            order = [*head, *middle, -1, *recent]
-        case _:
-            order = [*head, -1, *middle, *recent]
-    return order, order.index(-1)
 
 
 def _regions(plan: Plan) -> Regions:

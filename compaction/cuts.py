@@ -14,7 +14,11 @@ from compaction.groups import Groups
 from compaction.policy_blocks import Head, Recent, Safety
 
 if TYPE_CHECKING:
+    from compaction.passes import Eased
     from compaction.tokens import Counts
+
+#: Tokens under which no part of a user message is worth keeping.
+LEAST_TRUNCATED = 16
 
 
 def safe_cuts(groups: Groups, safety: Safety) -> Sequence[int]:
@@ -121,10 +125,12 @@ class Kept:
     """The messages between head and recent that stay verbatim, for any cut.
 
     Pins and the first user message bring their whole group along unless safety is off. The
-    newest user messages within `head.users` tokens stay too, those that belong to no group.
+    newest user messages within `head.users` tokens stay too, those that belong to no group; of
+    the next one before them what fits stays where `head.overflow` says so. `stacked` are earlier
+    summaries that stay.
     """
 
-    __slots__ = ("_alone", "_fixed", "_fixed_prefix", "_head_end", "_users")
+    __slots__ = ("_alone", "_fixed", "_fixed_prefix", "_head_end", "_truncates", "_users")
 
     def __init__(
         self,
@@ -132,8 +138,9 @@ class Kept:
         safety: Safety,
         head_end: int,
         groups: Groups,
-        counts: Counts,
+        counts: Counts | Eased,
         alone: Alone | None,
+        stacked: Sequence[int] = (),
     ) -> None:
         members: set[int] = set()
         pins = [pin for pin in head.pins if head_end <= pin < groups.n]
@@ -141,6 +148,7 @@ class Kept:
             pins.append(groups.turns[0])
         for pin in pins:
             members.update((pin,) if safety.unit == "off" else groups.group_of(pin))
+        members.update(index for index in stacked if index >= head_end)
         self._fixed = sorted(members)
         total = 0
         self._fixed_prefix = [0]
@@ -149,6 +157,7 @@ class Kept:
             self._fixed_prefix.append(total)
         self._head_end = head_end
         self._users = head.users
+        self._truncates = head.overflow == "truncate"
         self._alone = alone
 
     def _users_before(self, cut: int) -> range:
@@ -159,8 +168,26 @@ class Kept:
         first = bisect_left(alone.indexes, self._head_end)
         last = bisect_left(alone.indexes, cut)
         if first >= last:
-            return range(0)
+            return range(first, first)
         return range(bisect_left(alone.prefix, alone.prefix[last] - self._users, first, last), last)
+
+    @property
+    def fixed(self) -> Sequence[int]:
+        """The messages that stay wherever the list is cut, ascending."""
+        return self._fixed
+
+    def truncated(self, cut: int) -> tuple[int, int] | None:
+        """The user message of which only a part fits its budget, and the tokens it may have."""
+        alone, rows = self._alone, self._users_before(cut)
+        if alone is None or not self._truncates:
+            return None
+        row = rows.start - 1
+        if row < 0 or alone.indexes[row] < self._head_end or alone.indexes[row] >= cut:
+            return None
+        left = self._users - (alone.prefix[rows.stop] - alone.prefix[rows.start])
+        if left < LEAST_TRUNCATED or _holds(self._fixed, alone.indexes[row]):
+            return None
+        return alone.indexes[row], left
 
     def before(self, cut: int) -> tuple[int, ...]:
         """The messages that stay although they are before `cut`, ascending."""
@@ -176,6 +203,8 @@ class Kept:
         end = bisect_left(self._fixed, cut)
         total = self._fixed_prefix[end]
         rows, alone = self._users_before(cut), self._alone
+        truncated = self.truncated(cut)
+        total += truncated[1] if truncated is not None else 0
         if alone is None or not rows:
             return total
         total += alone.prefix[rows.stop] - alone.prefix[rows.start]
@@ -183,8 +212,13 @@ class Kept:
         for at in range(bisect_left(self._fixed, alone.indexes[rows.start]), end):
             row = bisect_left(alone.indexes, self._fixed[at], rows.start, rows.stop)
             if row < rows.stop and alone.indexes[row] == self._fixed[at]:
-                total -= self._fixed_prefix[at + 1] - self._fixed_prefix[at]
+                total -= alone.prefix[row + 1] - alone.prefix[row]
         return total
+
+
+def _holds(ascending: Sequence[int], value: int) -> bool:
+    at = bisect_left(ascending, value)
+    return at < len(ascending) and ascending[at] == value
 
 
 class Alone:
@@ -195,12 +229,12 @@ class Alone:
 
     __slots__ = ("indexes", "prefix")
 
-    def __init__(self, groups: Groups, counts: Counts, *, ungrouped: bool) -> None:
+    def __init__(self, groups: Groups, tokens: Sequence[int], *, ungrouped: bool) -> None:
         self.indexes = array("q")
         self.prefix = array("q", (0,))
         total = 0
         for index in groups.turns:
             if ungrouped or len(groups.group_of(index)) == 1:
-                total += counts.tokens[index]
+                total += tokens[index]
                 self.indexes.append(index)
                 self.prefix.append(total)

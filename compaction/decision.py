@@ -13,6 +13,7 @@ from compaction.messages import Session
 from compaction.policy import Policy
 
 if TYPE_CHECKING:
+    from compaction.passes import Eased
     from compaction.planning import Planner
     from compaction.tokens import Counts
 
@@ -24,12 +25,18 @@ class Plan:
     """The decision for one session under one policy.
 
     Messages [0, head_end) are the head and [cut, n) recent; what is between is summarized but
-    for `kept`. When nothing is compacted, `cut` is `head_end`, `kept` is empty, and all after
+    for `kept`. When nothing is summarized, `cut` is `head_end`, `kept` is empty, and all after
     the head is recent. `reason` says in a sentence why it compacts, or why not.
 
     `requested` and `effective` are keep_recent as asked and as given, in the unit of the policy
     (None for "fit"); `snap_note` explains a difference. `unreachable` is "" or says that no
     keep_recent brings the list under the budget, and what prevents it. All sizes are tokens.
+
+    `eased` are the changes of the passes before, None where they change nothing. `summarizes` says
+    whether anything is taken out of the list at all: with it, `cut` to the end is what is left;
+    without it and with changes, these are all that happens. `altered` are kept messages that a
+    pass changes; `truncated` is a user message of which only so many tokens are kept. `target` is
+    what the list is brought under where it is made to fit.
     """
 
     session: Session
@@ -52,6 +59,11 @@ class Plan:
     unreachable: str
     findings: tuple[Finding, ...]
     planner: Planner
+    summarizes: bool
+    target: int
+    eased: Eased | None = None
+    altered: tuple[int, ...] = ()
+    truncated: tuple[int, int] | None = None
 
     @property
     def head(self) -> range:
@@ -60,22 +72,35 @@ class Plan:
 
     @property
     def summarized(self) -> Sequence[int]:
-        """The messages that one summary replaces; a range unless some between are kept."""
+        """The messages that one summary replaces, or that are dropped; often a range."""
         middle = range(self.head_end, self.cut)
-        if not self.kept:
+        stay = {*self.kept, *self._altered_middle}
+        if not stay:
             return middle
-        kept = set(self.kept)
-        return tuple(index for index in middle if index not in kept)
+        return tuple(index for index in middle if index not in stay)
+
+    @property
+    def _altered_middle(self) -> tuple[int, ...]:
+        if self.truncated is None:
+            return self.altered
+        return tuple(sorted((*self.altered, self.truncated[0])))
 
     @property
     def cleared(self) -> Sequence[int]:
-        """The messages whose tool output is replaced by a placeholder: none under this plan."""
-        return ()
+        """The messages that stay, but are changed in place."""
+        middle = self._altered_middle
+        if self.eased is None:
+            return middle
+        return (*middle, *self.eased.between(self.cut, self.n))
 
     @property
-    def recent(self) -> range:
-        """The newest messages, kept verbatim."""
-        return range(self.cut, self.n)
+    def recent(self) -> Sequence[int]:
+        """The newest messages, kept verbatim; a range unless some of them are cleared."""
+        newest = range(self.cut, self.n)
+        if self.eased is None:
+            return newest
+        cleared = set(self.eased.between(self.cut, self.n))
+        return tuple(index for index in newest if index not in cleared) if cleared else newest
 
     def region(self, i: int) -> Region:
         """Where message `i` goes."""
@@ -84,8 +109,10 @@ class Plan:
         if i < self.head_end:
             return "head"
         if i >= self.cut:
-            return "recent"
-        return "kept" if holds(self.kept, i) else "summarized"
+            return "cleared" if self.eased is not None and self.eased.holds(i) else "recent"
+        if holds(self.kept, i):
+            return "kept"
+        return "cleared" if holds(self._altered_middle, i) else "summarized"
 
     @property
     def overhead(self) -> int:
@@ -104,19 +131,43 @@ class Plan:
 
     @property
     def tokens_summarized(self) -> int:
-        """What the summary replaces."""
+        """What the summary replaces, or what is dropped."""
         prefix = self.counts.prefix
-        return prefix[self.cut] - prefix[self.head_end] - self.tokens_kept
+        stays = self.tokens_kept + sum(self.counts.tokens[i] for i in self._altered_middle)
+        return prefix[self.cut] - prefix[self.head_end] - stays
 
     @property
     def tokens_recent(self) -> int:
         """The recent messages."""
-        return self.counts.prefix[self.n] - self.counts.prefix[self.cut]
+        return self.counts.prefix[self.n] - self.counts.prefix[self.cut] - self._had_recent
+
+    @property
+    def _had_recent(self) -> int:
+        return 0 if self.eased is None else self.eased.had(self.cut, self.n)
+
+    @property
+    def tokens_freed(self) -> int:
+        """What changing messages in place frees, of those that stay."""
+        freed = 0
+        if self.eased is not None:
+            freed = self.eased.freed(self.n) - self.eased.freed(self.cut)
+            now = self.eased.tokens
+            freed += sum(self.counts.tokens[i] - now[i] for i in self.altered)
+        if self.truncated is not None:
+            freed += self.counts.tokens[self.truncated[0]] - self.truncated[1]
+        return freed
+
+    @property
+    def tokens_cleared(self) -> int:
+        """The cleared messages as they are then."""
+        had = self._had_recent + sum(self.counts.tokens[i] for i in self._altered_middle)
+        return had - self.tokens_freed
 
     @property
     def tokens_after_estimate(self) -> int:
         """The compacted list and the overhead, with the summary as estimated."""
-        return self.tokens_before - self.tokens_summarized + self.summary_estimate
+        gone = self.tokens_summarized + self.tokens_freed
+        return self.tokens_before - gone + self.summary_estimate
 
     @property
     def over_by(self) -> int:
@@ -129,9 +180,9 @@ class Plan:
         return self.tokens_before + (self.policy.trigger.when == "reach")
 
     def fits(self, summary_tokens: int) -> bool:
-        """Whether the compacted list keeps the budget with a summary of that many tokens."""
-        after = self.tokens_before - self.tokens_summarized + summary_tokens
-        return not self.policy.trigger.passed(after, self.budget)
+        """Whether the compacted list keeps the target with a summary of that many tokens."""
+        after = self.tokens_before - self.tokens_summarized - self.tokens_freed + summary_tokens
+        return not self.policy.trigger.passed(after, self.target)
 
     def shrink(self, summary_tokens: int | None = None) -> Plan | None:
         """The plan whose recent part is smaller by one safe cut; None when there is none.
@@ -165,6 +216,8 @@ class Plan:
                 "head": self.tokens_head,
                 "summarized": self.tokens_summarized,
                 "kept": self.tokens_kept,
+                "cleared": self.tokens_cleared,
+                "freed": self.tokens_freed,
                 "recent": self.tokens_recent,
                 "overhead": self.overhead,
                 "after": None,
@@ -179,7 +232,8 @@ class Plan:
             "head": [0, self.head_end],
             "summarized": _span(self.summarized, self.cut),
             "kept": list(self.kept),
-            "recent": [self.cut, self.n],
+            "cleared": list(self.cleared),
+            "recent": _span(self.recent, self.n),
             "regions": [self.region(index) for index in range(self.n)],
             "message_tokens": list(self.counts.tokens),
             "findings": [finding.as_json() for finding in self.findings],

@@ -132,7 +132,7 @@ def snap_note(planner: Planner, policy: Policy, wanted: int, cut: int, latest: i
     given = effective_amount(policy.recent, cut, planner.groups, planner.counts.prefix)
     asked = f"asked {_amount(amount)}, keeps {_amount(given)}"
     if cut > wanted:
-        if policy.fit == "shrink-recent":
+        if "shrink-recent" in policy.fit_steps:
             return f"{asked}: no more fits the budget"
         return f"{asked}: the cut moved on to {_thing_at(planner, policy, cut)}"
     if cut == latest and wanted > latest and policy.safety.unit == "turn":
@@ -172,7 +172,7 @@ def plan_findings(
 ) -> tuple[Finding, ...]:
     """What a person should know about the plan: what cannot fit, and where the policy is weak."""
     found: list[Finding] = []
-    clips = policy.fit == "clip-largest"
+    clips = "clip-largest" in policy.fit_steps
     if unreachable:
         found.append(
             Finding(
@@ -205,7 +205,7 @@ def plan_findings(
         )
     found.extend(_weaknesses(policy))
     if compacts:
-        found.extend(_instructions_lost(planner, head_end, cut, kept))
+        found.extend(_instructions_lost(planner, policy, head_end, cut, kept))
         if policy.safety.unit == "off":
             found.extend(_splits(planner, head_end, cut, kept))
     return tuple(found)
@@ -218,7 +218,7 @@ def _sentence(text: str) -> str:
 def _weaknesses(policy: Policy) -> list[Finding]:
     """Where the policy switches a rule of the engine off."""
     found: list[Finding] = []
-    if policy.summary.role in INSTRUCTION_ROLES:
+    if policy.summary.role in INSTRUCTION_ROLES and policy.summary.middle == "summarize":
         found.append(
             Finding(
                 "warning",
@@ -228,7 +228,7 @@ def _weaknesses(policy: Policy) -> list[Finding]:
                 remedy="Set summary.role to user.",
             )
         )
-    if policy.summary.accept != "smaller":
+    if policy.summary.accept != "smaller" and policy.summary.middle == "summarize":
         taken = "of any size" if policy.summary.accept == "usable" else "of any size, even empty"
         found.append(
             Finding(
@@ -242,7 +242,7 @@ def _weaknesses(policy: Policy) -> list[Finding]:
 
 
 def _instructions_lost(
-    planner: Planner, head_end: int, cut: int, kept: Sequence[int]
+    planner: Planner, policy: Policy, head_end: int, cut: int, kept: Sequence[int]
 ) -> list[Finding]:
     """The first message, when it is an instruction and is summarized."""
     messages = planner.session.messages
@@ -250,11 +250,13 @@ def _instructions_lost(
         return []
     if kept and kept[0] == 0:
         return []
+    dropped = policy.summary.middle == "drop"
+    gone = "dropped" if dropped else "summarized"
     return [
         Finding(
             "warning",
             "instructions-summarized",
-            f"The instructions (#0, {messages[0].role}) are summarized like any message.",
+            f"The instructions (#0, {messages[0].role}) are {gone} like any message.",
             message=0,
             remedy="Set head to system.",
         )

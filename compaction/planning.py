@@ -7,22 +7,15 @@ bisections, whatever the length of the session. A Plan holds boundaries, never a
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from compaction.cuts import (
-    Alone,
-    Kept,
-    effective_amount,
-    first_fitting,
-    latest_cut,
-    next_cut,
-    safe_cuts,
-    snapped,
-    wanted_cut,
-)
+from compaction.cuts import Alone, effective_amount, next_cut
 from compaction.decision import Plan, Region, holds
 from compaction.groups import Groups, find_groups
 from compaction.messages import Session
+from compaction.outline import Outline, summary_estimate
+from compaction.passes import Changes
 from compaction.peaks import Peaks
 from compaction.plan_words import (
     Sizes,
@@ -32,7 +25,7 @@ from compaction.plan_words import (
     snap_note,
     unreachable,
 )
-from compaction.policy import Policy
+from compaction.policy import Pass, Policy
 
 if TYPE_CHECKING:
     from compaction.tokens import Counts
@@ -41,23 +34,6 @@ __all__ = ["Plan", "Planner", "Region", "counts_for", "plan", "summary_estimate"
 
 #: Formats whose records are the chat dicts that are sent.
 _CHAT_DICTS = frozenset({"openai-chat", "anthropic", "yaml"})
-
-#: Tokens that a message costs beside its content.
-_MESSAGE_TOKENS = 4
-#: What a summary takes of the part it replaces, while that is small: one token for so many.
-_SUMMARY_SHARE = 4
-
-
-def summary_estimate(policy: Policy, tokens: int) -> int:
-    """About how many tokens the summary message of `tokens` tokens will have.
-
-    Its label at four characters a token, and a quarter of what it replaces, at most the
-    `max_tokens` of the policy. 0 when there is nothing to replace.
-    """
-    if tokens <= 0:
-        return 0
-    frame = _MESSAGE_TOKENS + len(policy.summary.label) // 4
-    return frame + min(policy.summary.max_tokens, tokens // _SUMMARY_SHARE)
 
 
 class Planner:
@@ -73,7 +49,8 @@ class Planner:
         self.groups = find_groups(session.messages) if groups is None else groups
         self._peaks: Peaks | None = None
         self._leading: dict[tuple[str, ...], int] = {}
-        self._alone: dict[bool, Alone] = {}
+        self._alone: dict[tuple[bool, tuple[Pass, ...]], Alone] = {}
+        self._changes: dict[tuple[Pass, ...], Changes] = {}
 
     @property
     def peaks(self) -> Peaks:
@@ -84,13 +61,12 @@ class Planner:
 
     def plan(self, policy: Policy) -> Plan:
         """The decision under `policy`. Raises PolicyError when it needs an unknown window."""
-        outline = _Outline(self, policy)
-        return self._decide(outline, outline.first_cut())
+        return self._decide(Outline(self, policy))
 
     def shrunk(self, plan: Plan) -> Plan | None:
         """`plan` with its recent part smaller by one safe cut; None when there is none."""
-        outline = _Outline(self, plan.policy)
-        cut = next_cut(outline.cuts, plan.cut, outline.latest)
+        outline = Outline(self, plan.policy)
+        cut = next_cut(outline.cuts, plan.cut, outline.latest) if plan.summarizes else None
         return None if cut is None else self._decide(outline, cut)
 
     def head_end(self, policy: Policy) -> int:
@@ -98,6 +74,8 @@ class Planner:
         head, groups, messages = policy.head, self.groups, self.session.messages
         if head.kind == "first":
             end = min(head.first, groups.n)
+        elif head.kind == "tokens":
+            end = bisect_right(self.counts.prefix, head.tokens) - 1
         elif head.kind == "none":
             end = 0
         else:
@@ -118,30 +96,66 @@ class Planner:
             self._leading[roles] = next(outside, len(messages))
         return self._leading[roles]
 
-    def alone(self, *, ungrouped: bool) -> Alone:
+    def alone(self, *, ungrouped: bool, applied: tuple[Pass, ...] = ()) -> Alone:
         """The typed messages that no group holds; built when they are first asked for."""
-        if ungrouped not in self._alone:
-            self._alone[ungrouped] = Alone(self.groups, self.counts, ungrouped=ungrouped)
-        return self._alone[ungrouped]
+        known = (ungrouped, applied)
+        if known not in self._alone:
+            tokens = self.changes(applied).tokens if applied else self.counts.tokens
+            self._alone[known] = Alone(self.groups, tokens, ungrouped=ungrouped)
+        return self._alone[known]
 
-    def _decide(self, outline: _Outline, cut: int) -> Plan:
+    def changes(self, applied: tuple[Pass, ...]) -> Changes:
+        """What these passes change of the whole session; worked out when first asked for."""
+        found = self._changes.get(applied)
+        if found is None:
+            if applied:
+                found = self.changes(applied[:-1]).after(applied[-1])
+            else:
+                found = Changes(self.session.messages, self.counts, self.groups)
+            self._changes[applied] = found
+        return found
+
+    def _fires(self, policy: Policy, tokens: int, budget: int) -> bool:
+        groups = self.groups
+        sizes = (tokens, groups.n, len(groups.turns), budget, len(groups.starts))
+        return policy.trigger.fires(*sizes)
+
+    def _decide(self, outline: Outline, cut: int | None = None) -> Plan:
+        """The decision; `cut` is given where a plan is carried on with a smaller recent part."""
         policy, groups, trigger = outline.policy, self.groups, outline.policy.trigger
         total = self.counts.prefix[groups.n] + self.counts.overhead
         budget = outline.budget
         over = trigger.passed(total, budget)
-        fires = trigger.fires(total, groups.n, len(groups.turns), budget)
+        fires = self._fires(policy, total, budget)
+        if fires:
+            outline = outline.eased_by_passes()
+        cut = outline.first_cut() if cut is None else cut
+        eased = outline.eased
+        freed = eased.total if eased is not None else 0
         sizes = outline.sizes(cut)
         kept = outline.kept.before(cut)
-        members = cut - outline.head_end - len(kept)
+        truncated = outline.kept.truncated(cut)
+        members = cut - outline.head_end - len(kept) - (truncated is not None)
+        why_not = ""
         if not fires:
             why_not = f"under budget: {total:,} of {budget:,} tokens"
             if trigger.any or trigger.all:
                 why_not = "the trigger of the policy does not hold"
-        else:
+        elif policy.summary.middle == "keep":
+            why_not = "the policy changes messages in place, and there is nothing to change"
+        elif not freed or self._fires(policy, total - freed, budget):
             why_not = self._why_not(outline, kept, members, sizes)
-        compacts = not why_not
+        else:
+            why_not = f"{total - freed:,} tokens are left"
+        summarizes = not why_not
+        compacts = summarizes or freed > 0
+        if not summarizes:
+            cut, kept, truncated = outline.head_end, (), None
+            sizes = outline.sizes(cut)
         impossible = unreachable(self, outline.least(), trigger, budget) if over else ""
-        effective_cut = cut if compacts else outline.head_end
+        if eased is not None and truncated is not None:
+            eased = eased.without(truncated[0])
+        altered = outline.altered(kept)
         return Plan(
             session=self.session,
             counts=self.counts,
@@ -149,42 +163,50 @@ class Planner:
             policy=policy,
             n=groups.n,
             head_end=outline.head_end,
-            cut=effective_cut,
-            kept=kept if compacts else (),
+            cut=cut,
+            kept=tuple(index for index in kept if index not in altered),
             compacts=compacts,
-            reason=why_not or _why(total, budget, members, sizes.summarized, over=over),
+            reason=_reason(
+                policy,
+                over=over,
+                past=total - budget,
+                budget=budget,
+                freed=freed,
+                members=members,
+                tokens=sizes.summarized,
+                why_not=why_not,
+            ),
             budget=budget,
             over_budget=over,
-            tokens_kept=sizes.kept if compacts else 0,
-            summary_estimate=sizes.summary if compacts else 0,
+            tokens_kept=outline.verbatim(cut, altered),
+            summary_estimate=sizes.summary if summarizes else 0,
             requested=policy.keep_recent,
-            effective=effective_amount(policy.recent, effective_cut, groups, self.counts.prefix),
+            effective=effective_amount(policy.recent, cut, groups, self.counts.prefix),
             snap_note=snap_note(self, policy, outline.wanted, cut, outline.latest)
-            if compacts
+            if summarizes
             else "",
             unreachable=impossible,
             findings=plan_findings(
                 self,
                 policy,
                 kept=kept,
-                compacts=compacts,
+                compacts=summarizes,
                 head_end=outline.head_end,
                 cut=cut,
                 unreachable=impossible,
                 over_after=""
-                if not over or (compacts and outline.gives_way(cut))
-                else over_after(
-                    self,
-                    sizes if compacts else outline.sizes(outline.head_end),
-                    trigger,
-                    budget,
-                    compacts=compacts,
-                ),
+                if not over or (summarizes and outline.gives_way(cut))
+                else over_after(self, sizes, trigger, budget, compacts=compacts),
             ),
             planner=self,
+            summarizes=summarizes,
+            target=outline.target,
+            eased=eased,
+            altered=altered,
+            truncated=truncated,
         )
 
-    def _why_not(self, outline: _Outline, kept: tuple[int, ...], members: int, sizes: Sizes) -> str:
+    def _why_not(self, outline: Outline, kept: tuple[int, ...], members: int, sizes: Sizes) -> str:
         """Why a list that is to be compacted is not; "" when it is."""
         policy, groups = outline.policy, self.groups
         if members <= 0:
@@ -203,86 +225,37 @@ class Planner:
         return ""
 
 
-def _why(total: int, budget: int, members: int, tokens: int, *, over: bool) -> str:
+def _reason(
+    policy: Policy,
+    *,
+    over: bool,
+    past: int,
+    budget: int,
+    freed: int,
+    members: int,
+    tokens: int,
+    why_not: str,
+) -> str:
+    """Why the list is compacted and how, or why it is not."""
+    if why_not and not freed:
+        return why_not
     cause = "the trigger of the policy holds"
     if over:
-        past = total - budget
         cause = (
             f"over budget by {past:,} tokens" if past else f"the budget of {budget:,} is reached"
         )
     many = "1 message" if members == 1 else f"{members:,} messages"
     verb = "becomes" if members == 1 else "become"
-    return f"{cause}: {many} with {tokens:,} tokens {verb} one summary"
-
-
-class _Outline:
-    """What is fixed for one session and one policy before the cut is chosen."""
-
-    def __init__(self, planner: Planner, policy: Policy) -> None:
-        groups, counts = planner.groups, planner.counts
-        self.policy = policy
-        self.budget = policy.trigger.tokens(planner.session.window)
-        self.head_end = planner.head_end(policy)
-        self.latest = latest_cut(groups, policy.safety, self.head_end)
-        self.cuts = safe_cuts(groups, policy.safety)
-        self.wanted = max(self.head_end, wanted_cut(policy.recent, groups, counts.prefix))
-        ungrouped = policy.safety.unit == "off"
-        self.kept = Kept(
-            policy.head,
-            policy.safety,
-            self.head_end,
-            groups,
-            counts,
-            planner.alone(ungrouped=ungrouped) if policy.head.users else None,
-        )
-        self._counts = counts
-
-    def first_cut(self) -> int:
-        """The cut the policy asks for, made safe, and moved on where the list must fit."""
-        policy = self.policy
-        if policy.recent.unit == "fit":
-            return first_fitting(self.cuts, self.head_end, self.latest, self._fits)
-        cut = snapped(self.wanted, self.cuts, policy.safety, self.head_end, self.latest)
-        if policy.fit == "shrink-recent":
-            return first_fitting(self.cuts, cut, self.latest, self._fits)
-        return cut
-
-    def _fits(self, cut: int) -> bool:
-        """Whether the list cut there keeps the budget.
-
-        The summary counts as estimated, but for "fit" with shrink-recent, which begins with
-        what fits without one and gives way when the real summary is known.
-        """
-        sizes = self.sizes(cut)
-        unit, fit = self.policy.recent.unit, self.policy.fit
-        summary = 0 if unit == "fit" and fit == "shrink-recent" else sizes.summary
-        after = sizes.fixed + sizes.recent + summary
-        return not self.policy.trigger.passed(after, self.budget)
-
-    def least(self) -> Sizes:
-        """The smallest list: at the latest cut, or as it is where a summary saves nothing."""
-        sizes = self.sizes(self.latest)
-        return sizes if sizes.summarized > sizes.summary else self.sizes(self.head_end)
-
-    def gives_way(self, cut: int) -> bool:
-        """Whether the recent part still shrinks when the real summary is too large."""
-        return self.policy.fit == "shrink-recent" and cut < self.latest
-
-    def sizes(self, cut: int) -> Sizes:
-        """The tokens of every part when the list is cut there."""
-        prefix = self._counts.prefix
-        kept = self.kept.tokens(cut)
-        summarized = prefix[cut] - prefix[self.head_end] - kept
-        return Sizes(
-            head_end=self.head_end,
-            cut=cut,
-            overhead=self._counts.overhead,
-            head=prefix[self.head_end],
-            summarized=summarized,
-            kept=kept,
-            recent=prefix[len(prefix) - 1] - prefix[cut],
-            summary=summary_estimate(self.policy, summarized),
-        )
+    held = f"{many} with {tokens:,} tokens"
+    what = f"{held} {verb} one summary"
+    if policy.summary.middle == "drop":
+        what = f"{held} are dropped without a summary"
+    if not freed:
+        return f"{cause}: {what}"
+    cleared = f"{cause}: clearing in place frees {freed:,} tokens"
+    if policy.summary.middle == "keep":
+        return cleared
+    return f"{cleared}; {why_not}" if why_not else f"{cleared}, and {what}"
 
 
 def counts_for(session: Session, policy: Policy) -> Counts:

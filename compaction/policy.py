@@ -24,6 +24,8 @@ from compaction.policy_blocks import (
     Head,
     HeadKind,
     Iterate,
+    Middle,
+    Overflow,
     Place,
     Recent,
     RecentUnit,
@@ -39,6 +41,7 @@ from compaction.policy_blocks import (
     nearest,
     one_of,
 )
+from compaction.policy_passes import PASSES, Pass
 
 __all__ = [
     "Accept",
@@ -48,6 +51,9 @@ __all__ = [
     "Head",
     "HeadKind",
     "Iterate",
+    "Middle",
+    "Overflow",
+    "Pass",
     "Place",
     "Policy",
     "PolicyError",
@@ -77,7 +83,9 @@ class Policy:
 
     `Policy(budget=100_000, keep_recent=20)` sets the two sliders and leaves the rest at its
     default; blocks are given by name. A float for `keep_recent` is a fraction of the tokens.
-    `source` says where a published policy comes from, `notes` where it is weaker than the rules.
+    `before` are the passes of `compaction.policy_passes`; `fit` is one step or several, tried in
+    order. `source` says where a published policy comes from, `version` which one was read, `notes`
+    where it is weaker than the rules and what of the original it does not do.
     Raises PolicyError for a setting that cannot be.
     """
 
@@ -86,14 +94,15 @@ class Policy:
     head: Head
     recent: Recent
     safety: Safety
-    before: tuple[str, ...]
+    before: tuple[Pass, ...]
     summary: SummaryBlock
     iterate: Iterate
-    fit: Fit
+    fit: Fit | tuple[Fit, ...]
     failure: Failure
     tokens: str
     source: str
     notes: str
+    version: str
 
     def __init__(
         self,
@@ -105,14 +114,15 @@ class Policy:
         head: Head = _HEAD,
         recent: Recent = _RECENT,
         safety: Safety = _SAFETY,
-        before: tuple[str, ...] = (),
+        before: tuple[Pass, ...] = (),
         summary: SummaryBlock = _SUMMARY,
         iterate: Iterate = "update",
-        fit: Fit = "none",
+        fit: Fit | tuple[Fit, ...] = "none",
         failure: Failure = "keep",
         tokens: str = "o200k_base",
         source: str = "",
         notes: str = "",
+        version: str = "",
     ) -> None:
         if budget is not None:
             trigger = _with_budget(trigger, budget)
@@ -128,11 +138,12 @@ class Policy:
             "before": before,
             "summary": summary,
             "iterate": iterate,
-            "fit": fit,
+            "fit": fit[0] if isinstance(fit, tuple) and len(fit) == 1 else fit,
             "failure": failure,
             "tokens": tokens,
             "source": source,
             "notes": notes,
+            "version": version,
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
@@ -141,23 +152,40 @@ class Policy:
     def _refuse(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
             raise SettingError("name", "name is empty; a policy needs a name.")
-        if self.before:
+        for each in self.before:
+            if type(each) not in PASSES.values():
+                raise SettingError(
+                    "before", f"before holds {each!r}; it takes the passes {', '.join(PASSES)}."
+                )
+        if self.summary.middle == "keep" and not self.before:
             raise SettingError(
-                "before",
-                "before holds passes, and passes before summarizing are not supported; leave it "
-                "empty ([]).",
-            )
-        iterate: str = self.iterate
-        if iterate == "stack":
-            raise SettingError(
-                "iterate",
-                "iterate: stack is not supported; update (merge the earlier summary) and roll-in "
-                "(summarize it like any message) are.",
+                "summary",
+                "summary: none keeps the old middle, and before has no pass that changes anything; "
+                "name a pass, or write summary: drop.",
             )
         one_of("iterate", self.iterate, get_args(Iterate))
-        one_of("fit", self.fit, get_args(Fit))
+        self._refuse_fit()
         one_of("failure", self.failure, get_args(Failure))
         one_of("tokens", self.tokens, TOKENIZERS)
+
+    def _refuse_fit(self) -> None:
+        steps = self.fit if isinstance(self.fit, tuple) else (self.fit,)
+        for step in steps:
+            one_of("fit", step, get_args(Fit))
+        if not steps or len(set(steps)) < len(steps) or (len(steps) > 1 and "none" in steps):
+            raise SettingError(
+                "fit",
+                f"fit is [{', '.join(steps)}]; a list of steps names each of shrink-recent, "
+                "clip-largest and reject at most once.",
+            )
+        if "reject" in steps[:-1]:
+            raise SettingError("fit", "fit goes on after reject; reject must be its last step.")
+
+    @property
+    def fit_steps(self) -> tuple[Fit, ...]:
+        """What is tried in order when the compacted list is over the budget; () for nothing."""
+        steps = self.fit if isinstance(self.fit, tuple) else (self.fit,)
+        return () if steps == ("none",) else steps
 
     @property
     def budget(self) -> int | None:
@@ -220,7 +248,14 @@ def _with_budget(trigger: Trigger, budget: int) -> Trigger:
             for clause in clauses
         )
 
-    return Trigger(budget, trigger.when, any=moved(trigger.any), all=moved(trigger.all))
+    target = trigger.target
+    return Trigger(
+        budget,
+        trigger.when,
+        any=moved(trigger.any),
+        all=moved(trigger.all),
+        target=None if target is None else min(target, budget),
+    )
 
 
 def _with_amount(policy: Policy, amount: float) -> Recent:
@@ -235,22 +270,26 @@ def _with_amount(policy: Policy, amount: float) -> Recent:
     return Recent(unit, amount)
 
 
-#: The presets in the order they are listed; each is `presets/<name>.yaml`.
-_ORDER = ("default", "three-region", "fit-window", "keep-last", "untrusted-data")
+#: These come first in the lists, then all others by name; each is `presets/<name>.yaml`.
+_FIRST = ("default", "three-region", "fit-window", "keep-last", "untrusted-data")
 
 
+@cache
 def presets() -> tuple[str, ...]:
     """The names of the published policies, `default` first."""
-    return _ORDER
+    folder = (files("compaction") / "presets").iterdir()
+    names = {each.name.removesuffix(".yaml") for each in folder if each.name.endswith(".yaml")}
+    return (*_FIRST, *sorted(names.difference(_FIRST)))
 
 
 @cache
 def preset(name: str) -> Policy:
     """A published policy by its name. Raises PolicyError with the nearest name."""
-    if name not in _ORDER:
+    known = presets()
+    if name not in known:
         raise PolicyError(
-            f"there is no policy {name!r}{nearest(name, _ORDER)}; the published ones are "
-            f"{', '.join(_ORDER)}."
+            f"there is no policy {name!r}{nearest(name, known)}; the published ones are "
+            f"{', '.join(known)}."
         )
     text = (files("compaction") / "presets" / f"{name}.yaml").read_text(encoding="utf-8")
     from compaction.policy_yaml import policy_of_text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from compaction.policy import Policy
 from compaction.policy_blocks import (
     Clause,
     Head,
+    Middle,
     Recent,
     Safety,
     SettingError,
@@ -19,6 +21,8 @@ from compaction.policy_blocks import (
     Trigger,
     nearest,
 )
+from compaction.policy_passes import PASSES, Pass, name_of, settings_of
+from compaction.policy_trigger import MEASURES
 from compaction.yaml_values import MAX_BYTES, Mapped, Value, built, compose, parse_number
 
 if TYPE_CHECKING:
@@ -79,7 +83,7 @@ def policy_of_text(text: str, where: str, default_name: str = "custom") -> Polic
 def _clause(value: Value) -> Clause:
     block = value.map()
     given: dict[str, Any] = {}
-    for name, inner in block.items(("tokens", "messages", "turns", "when")):
+    for name, inner in block.items((*MEASURES, "when")):
         given[name] = inner.word() if name == "when" else inner.whole()
     return built(block, lambda: Clause(**given))  # type: ignore[no-any-return]
 
@@ -89,10 +93,11 @@ def _trigger(value: Value) -> Trigger:
         return built(value, lambda: Trigger(value.whole()))  # type: ignore[no-any-return]
     block = value.map()
     given: dict[str, Any] = {}
-    for name, inner in block.items(("budget", "when", "window", "at", "reserve", "any", "all")):
+    names = ("budget", "when", "window", "at", "reserve", "any", "all", "target", "to")
+    for name, inner in block.items(names):
         if name == "when":
             given[name] = inner.word()
-        elif name == "at":
+        elif name in {"at", "to"}:
             given[name] = inner.share()
         elif name in {"any", "all"}:
             given[name] = tuple(_clause(each) for each in inner.elements())
@@ -106,12 +111,13 @@ def _head(value: Value) -> Head:
         return built(value, lambda: Head(value.word()))  # type: ignore[no-any-return, arg-type]
     block = value.map()
     given: dict[str, Any] = {}
-    for name, inner in block.items(("kind", "first", "first_user", "users", "pins", "roles")):
-        if name == "kind":
-            given["kind"] = inner.word()
-        elif name == "first":
-            given["first"] = inner.whole()
-            given.setdefault("kind", "first")
+    names = ("kind", "first", "tokens", "first_user", "users", "overflow", "pins", "roles")
+    for name, inner in block.items(names):
+        if name in {"kind", "overflow"}:
+            given[name] = inner.word()
+        elif name in {"first", "tokens"}:
+            given[name] = inner.whole()
+            given.setdefault("kind", name)
         elif name == "first_user":
             given[name] = inner.flag()
         elif name == "users":
@@ -158,9 +164,22 @@ def _safety(value: Value) -> Safety:
     return built(block, lambda: Safety(**given))  # type: ignore[no-any-return, arg-type]
 
 
+#: `summary` in one word: what becomes of the old middle when no summary is made of it.
+_NO_SUMMARY: Mapping[str, Middle] = {"none": "keep", "drop": "drop"}
+
+
 def _summary(value: Value) -> SummaryBlock:
+    if value.is_scalar:
+        word = value.word()
+        if word not in _NO_SUMMARY:
+            raise value.fail(
+                f"summary is {value.kind}{nearest(word, tuple(_NO_SUMMARY))}; it must be a mapping "
+                "of settings, none (nothing but the passes changes the list) or drop (the old "
+                "middle goes without a summary)."
+            )
+        return SummaryBlock(middle=_NO_SUMMARY[word])
     block = value.map()
-    names = ("role", "place", "label", "wrap", "max_tokens", "summarizer", "accept")
+    names = ("role", "place", "label", "wrap", "max_tokens", "summarizer", "accept", "middle")
     given: dict[str, Any] = {
         name: inner.whole() if name == "max_tokens" else inner.word()
         for name, inner in block.items(names)
@@ -168,15 +187,40 @@ def _summary(value: Value) -> SummaryBlock:
     return built(block, lambda: SummaryBlock(**given))  # type: ignore[no-any-return]
 
 
-def _before(value: Value) -> tuple[str, ...]:
-    if value.is_null:
-        return ()
-    for each in value.elements():
-        raise each.fail(
-            "before holds passes, and passes before summarizing are not supported; leave it "
-            "empty ([])."
-        )
-    return ()
+def _before(value: Value) -> tuple[Pass, ...]:
+    return () if value.is_null else tuple(_pass(each) for each in value.elements())
+
+
+def _pass(value: Value) -> Pass:
+    """A pass by its name alone, or as a mapping of its name to its settings."""
+    if value.is_scalar:
+        name = value.word()
+        if name not in PASSES:
+            raise value.fail(
+                f"before has no pass {name!r}{nearest(name, tuple(PASSES))}; it takes "
+                f"{', '.join(PASSES)}."
+            )
+        return built(value, PASSES[name])  # type: ignore[no-any-return]
+    entries = list(value.map().items(tuple(PASSES)))
+    if len(entries) != 1:
+        raise value.fail("an entry of before holds one pass; begin another entry with a dash.")
+    name, inner = entries[0]
+    if inner.is_null:
+        return built(inner, PASSES[name])  # type: ignore[no-any-return]
+    kind, block = PASSES[name], inner.map()
+    given: dict[str, Any] = {}
+    for key, each in block.items(tuple(field.name for field in fields(kind))):
+        if key == "exclude":
+            given[key] = tuple(one.word() for one in each.elements())
+        elif key == "inputs":
+            given[key] = each.flag()
+        else:
+            given[key] = each.word() if key == "placeholder" else each.whole()
+    return built(block, lambda: kind(**given))  # type: ignore[no-any-return]
+
+
+def _fit(value: Value) -> str | tuple[str, ...]:
+    return value.word() if value.is_scalar else tuple(one.word() for one in value.elements())
 
 
 _BLOCKS: Mapping[str, Callable[[Value], Any]] = {
@@ -188,10 +232,11 @@ _BLOCKS: Mapping[str, Callable[[Value], Any]] = {
     "before": _before,
     "summary": _summary,
     "iterate": Value.word,
-    "fit": Value.word,
+    "fit": _fit,
     "failure": Value.word,
     "tokens": Value.word,
     "source": Value.word,
+    "version": Value.word,
     "notes": Value.word,
 }
 
@@ -211,23 +256,17 @@ def write_policy(policy: Policy) -> str:
         if policy.recent.unit == "fit"
         else {policy.recent.unit: policy.recent.amount},
         "safety": {"unit": policy.safety.unit, "snap": policy.safety.snap},
-        "before": list(policy.before),
-        "summary": {
-            "role": policy.summary.role,
-            "place": policy.summary.place,
-            "label": policy.summary.label,
-            "wrap": policy.summary.wrap,
-            "max_tokens": policy.summary.max_tokens,
-            "summarizer": policy.summary.summarizer,
-            "accept": policy.summary.accept,
-        },
+        "before": [{name_of(each): settings_of(each)} for each in policy.before],
+        "summary": _summary_out(policy.summary),
         "iterate": policy.iterate,
-        "fit": policy.fit,
+        "fit": list(policy.fit) if isinstance(policy.fit, tuple) else policy.fit,
         "failure": policy.failure,
         "tokens": policy.tokens,
     }
     if policy.source:
         document["source"] = policy.source
+    if policy.version:
+        document["version"] = policy.version
     if policy.notes:
         document["notes"] = policy.notes
 
@@ -253,7 +292,7 @@ def _text_out(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 def _trigger_out(trigger: Trigger) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    for name in ("budget", "window", "at", "reserve"):
+    for name in ("budget", "window", "at", "reserve", "target", "to"):
         value = getattr(trigger, name)
         if value is not None:
             out[name] = value
@@ -265,22 +304,31 @@ def _trigger_out(trigger: Trigger) -> dict[str, Any]:
     return out
 
 
+def _summary_out(block: SummaryBlock) -> str | dict[str, Any]:
+    for word, middle in _NO_SUMMARY.items():
+        if block == SummaryBlock(middle=middle):
+            return word
+    names = ("role", "place", "label", "wrap", "max_tokens", "summarizer", "accept")
+    out = {name: getattr(block, name) for name in names}
+    return out if block.middle == "summarize" else {**out, "middle": block.middle}
+
+
 def _clause_out(clause: Clause) -> dict[str, Any]:
-    limits = {
-        name: value
-        for name in ("tokens", "messages", "turns")
-        if (value := getattr(clause, name)) is not None
-    }
+    limits = {name: value for name in MEASURES if (value := getattr(clause, name)) is not None}
     return {**limits, "when": clause.when}
 
 
 def _head_out(head: Head) -> str | dict[str, Any]:
     plain = Head()
-    out: dict[str, Any] = {"first": head.first} if head.kind == "first" else {"kind": head.kind}
+    out: dict[str, Any] = {"kind": head.kind}
+    if head.kind in {"first", "tokens"}:
+        out = {head.kind: getattr(head, head.kind)}
     if head.first_user:
         out["first_user"] = True
     if head.users:
         out["users"] = head.users
+    if head.overflow != plain.overflow:
+        out["overflow"] = head.overflow
     if head.pins:
         out["pins"] = list(head.pins)
     if head.roles != plain.roles:

@@ -9,6 +9,7 @@ from dataclasses import replace as replace_fields
 from hypothesis import strategies as st
 
 from compaction.messages import (
+    Media,
     Message,
     Part,
     Session,
@@ -19,7 +20,14 @@ from compaction.messages import (
     ToolResult,
     message,
 )
-from compaction.policy import Clause, Head, Policy, Recent, Safety, SummaryBlock, Trigger
+from compaction.policy import Clause, Fit, Head, Pass, Policy, Recent, Safety, SummaryBlock, Trigger
+from compaction.policy_passes import (
+    ClearThinking,
+    ClearToolResults,
+    ClipToolResults,
+    DedupeReads,
+    DropMedia,
+)
 from compaction.tokens import Counts
 
 
@@ -49,8 +57,10 @@ def calls(*ids: str, text: str = "", name: str = "read") -> Message:
     return message("assistant", parts)
 
 
-def results(*ids: str, role: str = "tool", text: str = "", name: str = "") -> Message:
-    parts: list[Part] = [ToolResult(each, (Text("out"),), name=name) for each in ids]
+def results(
+    *ids: str, role: str = "tool", text: str = "", name: str = "", output: str = "out"
+) -> Message:
+    parts: list[Part] = [ToolResult(each, (Text(output),), name=name) for each in ids]
     if text:
         parts.append(Text(text))
     return message(role, parts)
@@ -66,7 +76,7 @@ def own_summary() -> Message:
 
 _STEPS = (
     *("user", "assistant", "call", "call", "result", "result", "mixed", "orphan"),
-    *("reasoning", "summary", "injected", "developer"),
+    *("reasoning", "summary", "injected", "developer", "shot", "thought"),
 )
 _IDS = st.sampled_from(["a", "b", "c", "d", ""])
 
@@ -90,9 +100,15 @@ def message_lists(draw: st.DrawFn, max_steps: int = 14) -> list[Message]:
                 at = draw(st.integers(0, len(waiting) - 1))
                 answered = waiting[at] if draw(st.booleans()) else waiting.pop(at)
                 mixed = step == "mixed"
-                out.append(results(answered, role="user" if mixed else "tool", text="and" * mixed))
+                output = "out" * draw(st.sampled_from([1, 1, 90, 400]))
+                role = "user" if mixed else "tool"
+                out.append(results(answered, role=role, text="and" * mixed, output=output))
             case "orphan":
                 out.append(results("nobody"))
+            case "shot":
+                out.append(message("user", [Media("image", "image/png", 900), Text("see")]))
+            case "thought":
+                out.append(message("assistant", [Thinking("hm " * 40), Text("so")]))
             case "reasoning":
                 out.append(reasoning())
             case "summary":
@@ -111,7 +127,29 @@ def counted_sessions(draw: st.DrawFn) -> tuple[Session, Counts]:
     messages = draw(message_lists())
     n = len(messages)
     sizes = draw(st.lists(st.integers(0, 400), min_size=n, max_size=n))
-    return session_of(messages), counts_of(sizes, draw(st.integers(0, 60)))
+    return session_of(messages), counts_of(sizes, draw(st.integers(0, 60)), "chars/4")
+
+
+def passes() -> st.SearchStrategy[Pass]:
+    keep, few = st.integers(0, 3), st.sampled_from([0, 0, 50, 400])
+    return st.one_of(
+        st.builds(
+            ClearToolResults,
+            keep=keep,
+            protect_tokens=few,
+            messages=st.integers(0, 4),
+            turns=st.integers(0, 2),
+            at_least=few,
+            exclude=st.sampled_from([(), ("read",)]),
+            inputs=st.booleans(),
+            placeholder=st.sampled_from(["", "[gone]"]),
+        ),
+        st.builds(ClearThinking, keep=keep, at_least=few),
+        st.builds(ClipToolResults, max_tokens=st.integers(1, 300), keep=keep),
+        st.builds(ClipToolResults, max_chars=st.integers(1, 300), at_least=few),
+        st.builds(DropMedia, keep=keep),
+        st.builds(DedupeReads, placeholder=st.sampled_from(["", "[again]"])),
+    )
 
 
 def recents() -> st.SearchStrategy[Recent]:
@@ -131,11 +169,13 @@ def triggers() -> st.SearchStrategy[Trigger]:
         tokens=st.none() | st.integers(0, 3000),
         messages=st.integers(0, 20),
         turns=st.none() | st.integers(0, 5),
+        groups=st.none() | st.integers(0, 8),
         when=when,
     )
     budgets = st.integers(0, 4000)
     return st.one_of(
         st.builds(Trigger, budgets, when),
+        st.builds(lambda high, low: Trigger(high, target=min(high, low)), budgets, budgets),
         st.builds(Trigger, budgets, when, any=st.lists(clause, max_size=2).map(tuple)),
         st.builds(Trigger, budgets, when, all=st.lists(clause, max_size=2).map(tuple)),
         st.builds(Trigger, when=when, window=st.integers(1, 5000), at=st.floats(0, 1)),
@@ -154,28 +194,49 @@ def heads() -> st.SearchStrategy[Head]:
             pins=pins,
         ),
         st.builds(Head, st.just("first"), st.integers(0, 6), st.booleans(), users, pins),
+        st.builds(Head, st.just("tokens"), tokens=st.integers(0, 900), pins=pins),
+        st.builds(Head, users=st.integers(1, 900), overflow=st.just("truncate"), pins=pins),
     )
 
 
-def policies(*, safe: bool = False) -> st.SearchStrategy[Policy]:
+FITS: tuple[Fit | tuple[Fit, ...], ...] = (
+    "none",
+    "shrink-recent",
+    "reject",
+    ("shrink-recent", "clip-largest", "reject"),
+    ("clip-largest", "shrink-recent"),
+)
+
+
+@st.composite
+def policies(draw: st.DrawFn, *, safe: bool = False) -> Policy:
     units = ["group", "turn"] if safe else ["off", "group", "group", "turn"]
-    return st.builds(
-        Policy,
-        name=st.text(min_size=1).filter(lambda text: text.strip() != ""),
-        trigger=triggers(),
-        head=heads(),
-        recent=recents(),
-        safety=st.builds(
-            Safety, st.sampled_from(units), st.sampled_from(["keep-more", "keep-less"])
-        ),
-        summary=st.builds(
-            SummaryBlock,
-            role=st.sampled_from(["user", "system"]),
-            label=st.text(max_size=30),
-            max_tokens=st.integers(1, 900),
-            accept=st.sampled_from(["smaller", "usable", "any"]),
-        ),
-        iterate=st.sampled_from(["update", "roll-in"]),
-        fit=st.sampled_from(["none", "shrink-recent", "reject"]),
-        tokens=st.sampled_from(["o200k_base", "chars/4"]),
+    before = tuple(draw(st.lists(passes(), max_size=2)))
+    middles = ["summarize", "summarize", "drop", *(["keep"] if before else [])]
+    return draw(
+        st.builds(
+            Policy,
+            name=st.text(min_size=1).filter(lambda text: text.strip() != ""),
+            trigger=triggers(),
+            head=heads(),
+            recent=recents(),
+            safety=st.builds(
+                Safety, st.sampled_from(units), st.sampled_from(["keep-more", "keep-less"])
+            ),
+            before=st.just(before),
+            summary=st.builds(
+                SummaryBlock,
+                role=st.sampled_from(["user", "system"]),
+                place=st.sampled_from(
+                    ["after-head", "before-recent", "at-the-gap", "first", "last"]
+                ),
+                label=st.text(max_size=30),
+                max_tokens=st.integers(1, 900),
+                accept=st.sampled_from(["smaller", "usable", "any"]),
+                middle=st.sampled_from(middles),
+            ),
+            iterate=st.sampled_from(["update", "roll-in", "stack"]),
+            fit=st.sampled_from(FITS),
+            tokens=st.sampled_from(["o200k_base", "chars/4"]),
+        )
     )

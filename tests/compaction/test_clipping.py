@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from compaction.account import Fate
-from compaction.clipping import clip_largest, clip_message, clip_text
+from compaction.clip_text import clip_message, clip_text
+from compaction.clipping import clip_largest
 from compaction.compacting import Compacted
 from compaction.messages import Message, Text, ToolCall, ToolResult, message
 from compaction.planning import Planner

@@ -14,6 +14,7 @@ from compaction.planning import plan
 from compaction.policy import Head, Policy, Recent, Safety, SummaryBlock, preset, presets
 from compaction.summary import Digest, FromCallable, Placeholder, Summarizer
 from compaction.validity import check
+from tests.compaction.planning_strategies import FITS, passes
 
 FILLER = "The north gate scanner was reset and lane four was measured again before noon. "
 
@@ -49,17 +50,25 @@ def policies(draw: st.DrawFn) -> Policy:
     unit = draw(st.sampled_from(["messages", "turns", "groups", "tokens", "fraction", "fit"]))
     amount = draw(st.floats(0, 1)) if unit == "fraction" else draw(st.integers(0, 30))
     block = SummaryBlock(
-        place=draw(st.sampled_from(["after-head", "before-recent", "last"])),
+        place=draw(st.sampled_from(["after-head", "before-recent", "at-the-gap", "first", "last"])),
         wrap=draw(st.sampled_from(["text", "xml", "json"])),
         max_tokens=draw(st.sampled_from([16, 100, 1024])),
+        middle=draw(st.sampled_from(["summarize", "summarize", "summarize", "drop"])),
     )
+    users = draw(st.sampled_from([0, 0, 20, 60]))
     return Policy(
         budget=draw(st.sampled_from([0, 50, 200, 500, 2000])),
         recent=Recent(unit, amount),
-        head=Head(pins=tuple(draw(st.lists(st.integers(0, 12), max_size=3)))),
+        head=Head(
+            pins=tuple(draw(st.lists(st.integers(0, 12), max_size=3))),
+            users=users,
+            overflow=draw(st.sampled_from(["stop", "truncate"])) if users else "stop",
+        ),
+        before=tuple(draw(st.lists(passes(), max_size=2))),
         safety=Safety(draw(st.sampled_from(["group", "turn"]))),
         summary=block,
-        fit=draw(st.sampled_from(["none", "shrink-recent", "reject"])),
+        fit=draw(st.sampled_from(FITS)),
+        iterate=draw(st.sampled_from(["update", "update", "roll-in", "stack"])),
         failure=draw(st.sampled_from(["keep", "placeholder", "truncate"])),
         tokens="chars/4",
     )
@@ -95,6 +104,13 @@ def _account_holds(result: Compacted) -> None:
         if fate.region == "summarized":
             assert result.summary is not None
             assert inside is result.summary.message
+        elif fate.region == "cleared" or "clipped" in fate.reason:
+            assert inside is not source[at]
+            assert (inside.role, inside.results, len(inside.calls)) == (
+                source[at].role,
+                source[at].results,
+                len(source[at].calls),
+            )
         else:
             assert inside is source[at]
         targets.setdefault(fate.into, []).append(at)
@@ -141,7 +157,8 @@ def test_the_order_of_what_stays_is_kept(
     places = {id(entry): at for at, entry in enumerate(session.messages)}
     stays = [places[id(entry)] for entry in result.messages if id(entry) in places]
     assert stays == sorted(stays)
-    recent = list(result.plan.recent) if result.made else []
+    recent = [at for at in result.plan.recent if "clipped" not in result.account[at].reason]
+    recent = recent if result.made else []
     assert [
         places[id(entry)] for entry in result.messages if places.get(id(entry), -1) in recent
     ] == recent
@@ -178,13 +195,30 @@ def test_chained_compactions_lose_no_message(
     alive = {id(entry) for entry in session.messages}
     covered: set[int] = set()
     inside: dict[int, set[int]] = {}
+    held_alive: list[Message] = [*session.messages]
     for fresh in [None, *more]:
         if fresh is not None:
             entries = [entry for entry in fresh.messages if entry.role != "system"]
             alive |= {id(entry) for entry in entries}
+            held_alive += entries
             session = replace(session, messages=(*session.messages, *entries))
         result = compact(plan(session, policy), Digest())
         _account_holds(result)
+        for at, fate in enumerate(result.account):
+            # A message that is changed in place is the same one from here on.
+            if fate.into is not None and fate.region != "summarized" and result.made:
+                here, there = id(session.messages[at]), id(result.messages[fate.into])
+                held_alive.append(result.messages[fate.into])
+                if here != there:
+                    alive = {there if key == here else key for key in alive}
+                    inside = {there if key == here else key: held for key, held in inside.items()}
+        if result.summary is None and result.made:
+            dropped = {
+                id(session.messages[at])
+                for at, fate in enumerate(result.account)
+                if fate.into is None
+            }
+            alive -= set().union(*(inside.pop(key, {key}) for key in dropped), set())
         if result.summary is not None:
             gone = {
                 id(session.messages[at])
@@ -194,9 +228,11 @@ def test_chained_compactions_lose_no_message(
             held = set().union(*(inside.pop(key, {key}) for key in gone))
             inside[id(result.summary.message)] = held
             covered |= held
+            held_alive.append(result.summary.message)
         session = result.as_session()
         # A summary put last is recent on the next round, and stays as it is.
-        if policy.summary.place != "last" and not policy.head.pins:
+        held = policy.head.pins or policy.iterate == "stack"
+        if policy.summary.place != "last" and not held and policy.iterate == "update":
             assert sum(entry.summary == "compaction" for entry in session.messages) <= 1
     there = {id(entry) for entry in session.messages if not entry.summary}
     held_now = set().union(*inside.values()) if inside else set()

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from compaction.groups import Groups, find_groups
 from compaction.messages import Session
 from compaction.planning import Plan, Planner
-from compaction.policy import Head, Policy, Recent, Safety
+from compaction.policy import Head, Policy, Recent, Safety, SummaryBlock
+from compaction.policy_passes import ClearToolResults, ClipToolResults
 from compaction.tokens import Counts
 from tests.compaction.planning_strategies import (
     assistant,
@@ -68,8 +69,9 @@ def test_the_totals_are_the_sums_of_the_regions(counted: Counted, policy: Policy
     assert plan.tokens_summarized == size(plan.summarized)
     assert plan.tokens_kept == size(plan.kept)
     assert plan.tokens_recent == size(plan.recent)
+    assert plan.tokens_cleared == size(plan.cleared) - plan.tokens_freed
     assert plan.tokens_before == sum(tokens) + counted[1].overhead
-    after = plan.tokens_before - size(plan.summarized) + plan.summary_estimate
+    after = plan.tokens_before - size(plan.summarized) - plan.tokens_freed + plan.summary_estimate
     assert plan.tokens_after_estimate == after
 
 
@@ -77,10 +79,12 @@ def test_the_totals_are_the_sums_of_the_regions(counted: Counted, policy: Policy
 def test_under_budget_nothing_happens(counted: Counted, policy: Policy) -> None:
     total = sum(counted[1].tokens) + counted[1].overhead
     policy = replace(policy, trigger=replace(policy.trigger, any=(), all=()))
+    assert policy.replace(budget=total + 1).trigger.target_tokens() <= total + 1
     plan = planned(counted, policy.replace(budget=total + 1))
     assert not plan.compacts
     assert not plan.over_budget
     assert (list(plan.summarized), plan.kept, plan.over_by) == ([], (), 0)
+    assert (list(plan.cleared), plan.tokens_freed, plan.summarizes) == ([], 0, False)
     at = planned(counted, policy.replace(budget=total))
     assert at.over_budget == (policy.trigger.when == "reach")
     assert plan.nothing_changes_past == total + (policy.trigger.when == "reach")
@@ -109,7 +113,7 @@ def test_the_newest_and_the_unanswered_always_stay(counted: Counted, policy: Pol
 @given(counted_sessions(), policies(safe=True))
 def test_turn_safety_splits_no_turn(counted: Counted, policy: Policy) -> None:
     plan = planned(counted, policy.replace(safety=Safety("turn", policy.safety.snap)))
-    if plan.compacts:
+    if plan.summarizes:
         assert plan.cut in {*plan.groups.turns, plan.head_end}
 
 
@@ -137,6 +141,7 @@ def test_a_larger_keep_recent_never_keeps_less(
 def test_pins_stay_with_their_groups(counted: Counted, policy: Policy) -> None:
     plan = planned(counted, policy)
     stay = staying(plan)
+    assert not stay & set(plan.cleared)
     for pin in policy.head.pins:
         if pin < plan.n:
             group = plan.groups.group_of(pin) if policy.safety.unit != "off" else [pin]
@@ -146,9 +151,11 @@ def test_pins_stay_with_their_groups(counted: Counted, policy: Policy) -> None:
 @given(counted_sessions(), policies())
 def test_what_fits_is_the_most_that_fits(counted: Counted, policy: Policy) -> None:
     """The cut of recent: fit is the first safe one, in order, whose list keeps the budget."""
-    policy = policy.replace(recent=Recent("fit"), fit="shrink-recent")
+    policy = policy.replace(
+        recent=Recent("fit"), fit="shrink-recent", before=(), summary=SummaryBlock(accept="any")
+    )
     plan = planned(counted, policy)
-    assume(plan.compacts)
+    assume(plan.compacts and plan.truncated is None)
     groups, tokens = plan.groups, counted[1].tokens
     safe = range(plan.n + 1) if policy.safety.unit == "off" else groups.starts
     if policy.safety.unit == "turn":
@@ -160,7 +167,7 @@ def test_what_fits_is_the_most_that_fits(counted: Counted, policy: Policy) -> No
         kept = sum(tokens[i] for i in pinned.kept) if pinned.cut == cut else 0
         stays = sum(tokens[: plan.head_end]) + sum(tokens[cut:]) + kept + counted[1].overhead
         if cut > plan.head_end and pinned.cut == cut and pinned.compacts:
-            assert policy.trigger.passed(stays, plan.budget)
+            assert policy.trigger.passed(stays, plan.target)
 
 
 @given(counted_sessions(), policies())
@@ -168,7 +175,7 @@ def test_shrinking_ends_and_keeps_less_each_time(counted: Counted, policy: Polic
     plan = planned(counted, policy)
     steps = 0
     while smaller := plan.shrink():
-        assert smaller.cut > plan.cut or not smaller.compacts
+        assert smaller.cut > plan.cut or not smaller.summarizes
         plan, steps = smaller, steps + 1
         assert steps <= plan.n + 1
 
@@ -183,6 +190,38 @@ def test_an_effective_amount_differs_from_the_asked_only_with_a_note(
     assert asked is not None
     if plan.compacts and plan.effective is not None and plan.effective > asked:
         assert f"asked {asked}, keeps {plan.effective}" in plan.snap_note
+
+
+@given(counted_sessions(), policies())
+def test_what_is_cleared_is_smaller_and_nothing_else_changes(
+    counted: Counted, policy: Policy
+) -> None:
+    plan = planned(counted, policy)
+    assert plan.compacts == bool(plan.summarizes or plan.cleared)
+    if not plan.compacts:
+        assert not plan.cleared
+    if policy.summary.middle == "keep":
+        assert not plan.summarizes
+        assert not list(plan.summarized)
+    assert plan.tokens_freed >= len(plan.cleared)
+
+
+@given(counted_sessions(), policies())
+def test_clearing_enough_leaves_nothing_to_summarize(counted: Counted, policy: Policy) -> None:
+    assume(policy.before)
+    policy = replace(policy, trigger=replace(policy.trigger, any=(), all=()))
+    plan = planned(counted, policy)
+    if plan.eased is not None and plan.over_budget:
+        left = plan.tokens_before - plan.eased.total
+        if not policy.trigger.passed(left, plan.budget):
+            assert not plan.summarizes
+            assert plan.tokens_after_estimate == left
+
+
+@given(counted_sessions(), policies())
+def test_stacked_summaries_stay(counted: Counted, policy: Policy) -> None:
+    plan = planned(counted, policy.replace(iterate="stack"))
+    assert not set(plan.summarized) & set(plan.groups.summaries)
 
 
 # --------------------------------------------------------------------------- cost of a plan
@@ -206,11 +245,11 @@ class Counting(Sequence[int]):
 
 def _planner(turns: int) -> Planner:
     messages, sizes = [system()], [50]
-    block = [user(), calls("a", "b"), results("a"), results("b"), assistant()]
+    block = [user(), calls("a", "b"), results("a", output="x" * 800), results("b"), assistant()]
     for _ in range(turns):
         messages.extend(block)
         sizes.extend((10, 30, 200, 300, 20))
-    counts = counts_of(sizes)
+    counts = counts_of(sizes, tokenizer="chars/4")
     groups = find_groups(messages)
     for name in ("starts", "turns", "turn_cuts"):
         object.__setattr__(groups, name, Counting(getattr(groups, name)))
@@ -226,6 +265,8 @@ COSTED = [
     Policy(budget=9000, recent=Recent("fit")),
     Policy(budget=9000, recent=Recent("fit"), fit="shrink-recent", safety=Safety("off")),
     Policy(budget=1000, keep_recent=33, head=Head(pins=(7, 30), first_user=True, users=200)),
+    Policy(budget=1000, keep_recent=33, before=(ClearToolResults(), ClipToolResults(max_tokens=9))),
+    Policy(budget=9000, recent=Recent("fit"), before=(ClearToolResults(at_least=500),)),
 ]
 
 

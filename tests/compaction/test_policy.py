@@ -20,6 +20,13 @@ from compaction.policy import (
     preset,
     presets,
 )
+from compaction.policy_passes import (
+    ClearThinking,
+    ClearToolResults,
+    ClipToolResults,
+    DedupeReads,
+    DropMedia,
+)
 from compaction.yaml_values import parse_number
 from tests.compaction.planning_strategies import policies
 
@@ -64,6 +71,9 @@ def test_clauses_are_and_inside_or_across() -> None:
     both = Trigger(all=(Clause(tokens=100), Clause(messages=3)))
     assert both.fires(101, 4, 0, 100)
     assert not both.fires(101, 3, 0, 100)
+    grouped = Trigger(any=(Clause(groups=4),))
+    assert grouped.fires(0, 9, 0, 10, groups=5)
+    assert not grouped.fires(99, 9, 9, 10, groups=4)
     assert Policy(trigger=trigger).replace(budget=50).trigger.any[0].tokens == 50
 
 
@@ -86,10 +96,33 @@ def test_pins_are_sorted_and_single() -> None:
         (lambda: Policy(keep_recent=1.5), "fraction from 0 to 1"),
         (lambda: Policy(safety=Safety("grp")), "did you mean group"),  # type: ignore[arg-type]
         (lambda: Policy(fit="shrink"), "did you mean shrink-recent"),  # type: ignore[arg-type]
-        (lambda: Policy(iterate="stack"), "not supported; update"),  # type: ignore[arg-type]
+        (lambda: Policy(iterate="stak"), "did you mean stack"),  # type: ignore[arg-type]
         (lambda: Policy(tokens="calibrate"), "did you mean calibrated"),
         (lambda: Policy(tokens="o200k"), "did you mean o200k_base"),
-        (lambda: Policy(before=("clear_thinking",)), "not supported"),
+        (lambda: Policy(before=("clear_thinking",)), "it takes the passes"),  # type: ignore[arg-type]
+        (lambda: Policy(summary=SummaryBlock(middle="keep")), "no pass that changes anything"),
+        (lambda: ClearToolResults(keep=-1), "before.keep is -1"),
+        (lambda: ClipToolResults(), "takes one of max_tokens and max_chars"),
+        (lambda: ClipToolResults(max_tokens=3, max_chars=3), "takes one of"),
+        (lambda: ClipToolResults(max_chars=0), "1 or more"),
+        (lambda: DropMedia(keep=True), "whole number"),
+        (lambda: DedupeReads(placeholder=3), "must be text"),  # type: ignore[arg-type]
+        (lambda: ClearToolResults(exclude="Read"), "list of tool names"),  # type: ignore[arg-type]
+        (lambda: ClearToolResults(inputs=1), "true or false"),  # type: ignore[arg-type]
+        (lambda: ClearThinking(keep=-2), "0 or more"),
+        (lambda: Policy(fit=("reject", "clip-largest")), "reject must be its last step"),
+        (lambda: Policy(fit=("none", "reject")), "names each of"),
+        (lambda: Policy(fit=("reject", "reject")), "names each of"),
+        (lambda: Trigger(100, target=101), "to 101 tokens, above the budget of 100"),
+        (lambda: Trigger(window=1000, at=0.5, to=0.6), "above trigger.at of 0.5"),
+        (
+            lambda: Trigger(window=1000, reserve=600, to=0.5),
+            "to 500 tokens, above the budget of 400",
+        ),
+        (lambda: Trigger(100, to=0.5), "needs at or reserve"),
+        (lambda: Trigger(100, target=5, to=0.5), "takes one of them"),
+        (lambda: Head("none", tokens=3), "head keeps none"),
+        (lambda: Head(overflow="truncate"), "head.users keeps no messages"),
         (lambda: Policy(name=" "), "name is empty"),
         (lambda: Trigger(5, window=10, at=0.5), "takes one of them"),
         (lambda: Trigger(at=0.5, reserve=5), "takes one of them"),
@@ -126,12 +159,20 @@ def test_what_cannot_be_is_refused_with_a_sentence(build: Any, says: str) -> Non
         ("trigger:\n  window: 10\n  at: 150%\n", 3, "fraction from 0 to 1"),
         ("head: {first: 2, pins: [1, x]}\n", 1, "'x'; it must be a number"),
         ("head:\n  first_user: perhaps\n", 2, "true or false"),
-        ("before:\n- clear_thinking\n", 2, "not supported"),
+        ("before:\n- clear_thinkin\n", 2, "did you mean clear_thinking?"),
+        ("before:\n- clear_thinking:\n    kep: 3\n", 3, "did you mean keep?"),
+        ("before:\n- drop_media:\n  dedupe_reads:\n", 2, "holds one pass"),
+        ("before:\n- clear_tool_results: {exclude: Read}\n", 2, "must be a list"),
+        ("before:\n- clip_tool_results\n", 2, "takes one of max_tokens and max_chars"),
+        ("before: clear_thinking\n", 1, "must be a list"),
+        ("summary: non\n", 1, "did you mean none?"),
+        ("summary: none\n", 1, "no pass that changes anything"),
+        ("fit:\n- shrink-recent\n- clip\n", 2, "did you mean clip-largest?"),
         ("name: a\nname: b\n", 2, "set twice (first on line 1)"),
         ("summary: {role: robot}\n", 1, "one of user, assistant, system, developer"),
         ("summary: [a]\n", 1, "it must be a mapping"),
         ("- a\n- b\n", 1, "it must be a mapping"),
-        ("iterate: stack\n", 1, "not supported"),
+        ("iterate: stak\n", 1, "did you mean stack?"),
         ("tokens: [x]\n", 1, "tokens is a list; it must be text"),
         ("name: a\n---\nname: b\n", 3, "a second document starts"),
         ("name: [a\n", 2, "this is not YAML"),
@@ -167,6 +208,17 @@ def test_yaml_short_forms() -> None:
     assert policy.safety == Safety("off")
     assert Policy.from_yaml("recent: 30%\n").recent == Recent("fraction", 0.3)
     assert Policy.from_yaml("trigger: 120k\n").budget == 120_000
+    assert Policy.from_yaml("summary: drop\n").summary == SummaryBlock(middle="drop")
+    passes = Policy.from_yaml(
+        "summary: none\nbefore:\n- clear_tool_results\n- clear_thinking: {keep: 2}\n- drop_media:\n"
+    )
+    assert passes.before == (ClearToolResults(), ClearThinking(2), DropMedia())
+    assert passes.summary.middle == "keep"
+    assert Policy.from_yaml("fit: [shrink-recent, clip-largest]\n").fit_steps == (
+        "shrink-recent",
+        "clip-largest",
+    )
+    assert Policy.from_yaml("head: {tokens: 4k}\n").head == Head("tokens", tokens=4000)
     assert Policy.from_yaml("").replace(name="default") == Policy()
 
 
@@ -220,7 +272,8 @@ def test_presets_say_where_they_are_weaker() -> None:
     assert preset("three-region").summary.role == "system"
     assert preset("keep-last").trigger == Trigger(30_000, "reach")
     assert preset("untrusted-data").summary.wrap == "json"
-    assert all(preset(name).safety.unit == "off" for name in presets() if name != "default")
+    published = ("three-region", "fit-window", "keep-last", "untrusted-data")
+    assert all(preset(name).safety.unit == "off" for name in published)
 
 
 @given(policies())
