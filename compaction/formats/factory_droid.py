@@ -210,7 +210,7 @@ def _line(made: Mapping[str, Any], time: str) -> dict[str, Any]:
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     message = {"role": made["role"], "content": content}
-    name = str(uuid.uuid5(_NAMESPACE, time + exact.dumps(message)))
+    name = str(uuid.uuid5(_NAMESPACE, exact.dumps([time, message])))
     return {"type": "message", "id": name, "timestamp": time, "message": message}
 
 

@@ -73,6 +73,7 @@ class _Reading:
     entries: list[_Entry] = field(default_factory=list)
     count: int = 0
     answered: set[str] = field(default_factory=set)
+    calls: dict[str, int] | None = None
 
     def take(self, value: Mapping[str, Any], span: Span) -> None:
         """One line of the file."""
@@ -125,10 +126,9 @@ class _Reading:
         if parent in places:
             return places[parent]
         # Some writers name the call that a result answers.
-        for earlier in range(place - 1, -1, -1):
-            held = message_in(self.entries[earlier].value)
-            if held is not None and parent in calls_in(held):
-                return earlier
+        called_in = self._calls().get(parent, place)
+        if called_in < place:
+            return called_in
         self.faults.tell(
             "warning",
             "gap",
@@ -137,6 +137,17 @@ class _Reading:
             entry.span.line,
         )
         return place - 1 if place else None
+
+    def _calls(self) -> dict[str, int]:
+        """Where each call is made."""
+        if self.calls is None:
+            self.calls = {
+                call: place
+                for place, entry in enumerate(self.entries)
+                if (held := message_in(entry.value)) is not None
+                for call in calls_in(held)
+            }
+        return self.calls
 
     # --------------------------------------------------------------------------- the messages
 

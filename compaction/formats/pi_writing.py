@@ -13,8 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import orjson
-
 from compaction.formats import exact
 from compaction.formats.base import Written
 from compaction.formats.converting import as_responses
@@ -235,7 +233,7 @@ class _Writing:
         start, end = offsets.at(member.node.start), offsets.at(member.node.end)
         if raw[start:end] != text[member.node.start : member.node.end].encode():
             return _line({**exact.loads(raw), "parentId": parent}), name
-        return raw[:start] + orjson.dumps(parent) + raw[end:], name
+        return raw[:start] + exact.dump_bytes(parent) + raw[end:], name
 
     def _compaction(self, summary: Message, first: tuple[int, str] | None) -> bytes:
         """The entry that the tool resumes from."""

@@ -464,3 +464,12 @@ def test_real_sessions(name: str, shared_sessions: Path) -> None:
         compact(plan(session, Policy(budget=1, keep_recent=4)), Digest()),
     ):
         same(result, again(result))
+
+
+def test_ids_that_are_no_text_are_written_as_they_are() -> None:
+    broken = data(HEADER, said("a1", None, "user", text("One.")), said("a2", "a1", "user"))
+    source = broken.replace(b'"id":"a1"', b'"id":"\\ud800"').replace(b'Id":"a1"', b'Id":"x"')
+    session = load(source + data(said("a3", "a2", "user", text("Two."))))
+    back = load(written(PI, session.messages[::2], session))
+    assert [one.parts for one in back.messages] == [one.parts for one in session.messages[::2]]
+    assert back.problems == ()
