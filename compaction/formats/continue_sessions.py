@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,32 +9,37 @@ from typing import Any
 from compaction.formats import chatfile
 from compaction.formats.base import Dialect, ReadOptions, Sample, Written
 from compaction.formats.chatshape import Facts, Shape
-from compaction.formats.converting import as_responses, whole
 from compaction.formats.dialects import openai_like
 from compaction.formats.dialects.blocks import parse_content, text_of
-from compaction.formats.dialects.ids import Ids
-from compaction.formats.dialects.notes import Notes
 from compaction.formats.dialects.roles import role_of
 from compaction.formats.documents import open_document
-from compaction.formats.layout import place, write_back
 from compaction.formats.pieces import Piece
 from compaction.marker import is_own_summary
-from compaction.messages import Message, Part, Session, Source, Text, Thinking, ToolResult, Usage
+from compaction.messages import (
+    Message,
+    Part,
+    Session,
+    Source,
+    Text,
+    Thinking,
+    ToolResult,
+    Usage,
+)
 
 NAME = "continue"
-
-_NAMESPACE = uuid.UUID("c7d7c0b1-50ce-5a4f-93d1-0b9a6b1c9f44")
+TITLE = "Continue"
 
 #: What stands for the result of a call that the user stopped.
 _CANCELLED = "The user cancelled this tool call."
 
 
-def _message(item: Mapping[str, Any]) -> Mapping[str, Any]:
+def message_in(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The message of an item; empty where it has none."""
     held = item.get("message")
     return held if isinstance(held, Mapping) else {}
 
 
-def _states(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def states_of(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The calls of an item that have an end."""
     states = item.get("toolCallStates")
     held = [one for one in states if isinstance(one, Mapping)] if isinstance(states, list) else []
@@ -48,17 +52,17 @@ def _is_list(value: object) -> bool:
 
 def is_message(value: object) -> bool:
     """Whether a value is an item of a history."""
-    return isinstance(value, Mapping) and isinstance(_message(value).get("role"), str)
+    return isinstance(value, Mapping) and isinstance(message_in(value).get("role"), str)
 
 
 def _role(item: Mapping[str, Any], _: Sequence[Part]) -> str:
-    role = role_of(_message(item))
+    role = role_of(message_in(item))
     return "assistant" if role == "thinking" else role
 
 
 def _parse(item: Mapping[str, Any]) -> tuple[Part, ...]:
     """The parts of the message itself, what was attached to it in front."""
-    message = _message(item)
+    message = message_in(item)
     role = message.get("role")
     content = _content(message.get("content"))
     if role == "thinking":
@@ -101,7 +105,7 @@ def _result(state: Mapping[str, Any]) -> Piece:
 
 def _cut(item: Mapping[str, Any]) -> list[Piece]:
     """The message of an item, and the results of its calls."""
-    results = [_result(state) for state in _states(item)]
+    results = [_result(state) for state in states_of(item)]
     parts = _parse(item)
     if _role(item, ()) == "tool" and results:
         return results
@@ -120,10 +124,10 @@ def _cut_full(item: Mapping[str, Any]) -> list[Piece]:
     return [*_cut(item), *summary]
 
 
-def _keep(item: Mapping[str, Any], indexes: Sequence[int]) -> dict[str, Any]:
+def keep(item: Mapping[str, Any], indexes: Sequence[int]) -> dict[str, Any]:
     """The item with only some of its message and results."""
-    alone = _role(item, ()) == "tool" and bool(_states(item))
-    states = [s for n, s in enumerate(_states(item), 0 if alone else 1) if n in indexes]
+    alone = _role(item, ()) == "tool" and bool(states_of(item))
+    states = [s for n, s in enumerate(states_of(item), 0 if alone else 1) if n in indexes]
     rest = {key: value for key, value in item.items() if key != "toolCallStates"}
     if alone or 0 not in indexes:
         rest["message"] = {"role": "tool", "content": "", "toolCallId": ""}
@@ -152,16 +156,16 @@ def _hidden(values: Sequence[object], _: Mapping[str, Any]) -> dict[int, str]:
     for index, value in enumerate(values):
         if not isinstance(value, Mapping):
             continue
-        message = _message(value)
-        alone = message.get("role") == "tool" and not _states(value)
+        message = message_in(value)
+        alone = message.get("role") == "tool" and not states_of(value)
         if alone and text_of(message.get("toolCallId")) in answered:
             out[index] = "results that stand with their calls"
-        answered |= {text_of(state.get("toolCallId")) for state in _states(value)}
+        answered |= {text_of(state.get("toolCallId")) for state in states_of(value)}
     return out
 
 
 def _facts(item: Mapping[str, Any]) -> Facts:
-    message = _message(item)
+    message = message_in(item)
     usage = message.get("usage")
     logs = item.get("promptLogs")
     last = logs[-1] if isinstance(logs, list) and logs else None
@@ -193,7 +197,7 @@ SHAPE = Shape(
     facts=_facts,
     summary=_summary,
     cut=_cut_live,
-    keep=_keep,
+    keep=keep,
     growing=False,
 )
 _FULL = replace(SHAPE, cut=_cut_full, summary=lambda _: "")
@@ -203,7 +207,7 @@ class Continue:
     """The format."""
 
     name = NAME
-    title = "Continue"
+    title = TITLE
     dialect: Dialect = "openai-chat"
     suffix = ".json"
     read_only = ""
@@ -227,67 +231,6 @@ class Continue:
 
     def write(self, messages: Sequence[Message], session: Session) -> Written:
         """The same file with other messages; a new session for one from elsewhere."""
-        notes = Notes(self.title)
-        if layout := place(messages, session, NAME):
+        from compaction.formats.continue_writing import write
 
-            def render(message: Message) -> list[dict[str, Any]]:
-                return _items(openai_like.render_message(message, Ids(verbatim=True), notes))
-
-            written = write_back(messages, session, layout, render)
-            return Written(written.chunks, (*written.findings, *notes.findings()))
-        chat = openai_like.render(as_responses(messages, session, notes), notes)
-        document = {
-            "sessionId": str(uuid.uuid5(_NAMESPACE, f"{session.format}{session.source.size}")),
-            "title": session.title or "Session",
-            "workspaceDirectory": "",
-            "history": _items(chat),
-        }
-        return whole(document, notes)
-
-
-def _items(chat: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Chat messages as items, results with the calls they answer."""
-    items: list[dict[str, Any]] = []
-    calls: dict[str, tuple[dict[str, Any], Mapping[str, Any]]] = {}
-    for one in chat:
-        if one["role"] == "tool":
-            found = calls.get(one["tool_call_id"])
-            text = one["content"]
-            if found is None:
-                message = {"role": "tool", "content": text, "toolCallId": one["tool_call_id"]}
-                items.append({"message": message, "contextItems": []})
-                continue
-            found[0].setdefault("toolCallStates", []).append(_state(found[1], text))
-            continue
-        message = {"role": one["role"], "content": _spelled(one.get("content") or "")}
-        item: dict[str, Any] = {"message": message, "contextItems": []}
-        for call in one.get("tool_calls", ()):
-            message.setdefault("toolCalls", []).append(call)
-            calls[call["id"]] = (item, call)
-        items.append(item)
-    return items
-
-
-def _state(call: Mapping[str, Any], content: object) -> dict[str, Any]:
-    texts = [part.text for part in parse_content(content) if isinstance(part, Text)]
-    return {
-        "toolCallId": call["id"],
-        "toolCall": call,
-        "status": "done",
-        "output": [
-            {"content": text, "name": "Tool Result", "description": "Tool execution result"}
-            for text in texts
-        ],
-    }
-
-
-def _spelled(content: object) -> object:
-    """Content as the tool has it: the URL of a picture under a name of its own."""
-    if not isinstance(content, list):
-        return content
-    return [
-        {"type": "imageUrl", "imageUrl": block["image_url"]}
-        if block.get("type") == "image_url"
-        else block
-        for block in content
-    ]
+        return write(messages, session)

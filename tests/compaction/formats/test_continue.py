@@ -9,7 +9,7 @@ from runs import same, saved
 from short_sessions import SUMMARY, document, stays_readable, survives
 
 from compaction.formats import load, recognise
-from compaction.messages import Media, Text, Thinking, ToolCall, ToolResult, Usage
+from compaction.messages import Media, Text, Thinking, ToolCall, ToolResult, Usage, message
 
 
 def item(role: str, content: object, **more: object) -> dict[str, Any]:
@@ -131,6 +131,21 @@ def test_kept_items_stay_as_they_are_and_parts_of_one_make_a_new_one() -> None:
         session.messages[2:4],
     ):
         assert same(load(saved(session, few)).messages, few)
+
+
+def test_a_result_that_is_new_stands_with_its_call() -> None:
+    session = load(document(session_of(*HISTORY)))
+    cleared = ToolResult("c2", (Text("[cleared]"),), True, "weigh")
+    new = [*session.messages[:3], message("tool", [cleared]), *session.messages[4:]]
+    out = saved(session, new)
+    items = json.loads(out)["history"]
+    assert len(items) == len(HISTORY)
+    assert items[1]["message"] == HISTORY[1]["message"]
+    first, second = items[1]["toolCallStates"]
+    assert first == HISTORY[1]["toolCallStates"][0]
+    assert [one["content"] for one in second["output"]] == ["[cleared]"]
+    assert items[2:] == HISTORY[2:]
+    assert same(load(out).messages, new)
 
 
 def test_to_other_formats_and_back() -> None:
