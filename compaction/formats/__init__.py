@@ -12,7 +12,7 @@ import gc
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -217,25 +217,46 @@ def from_messages(
     system: str | None = None,
     model: str | None = None,
 ) -> Session:
-    """A session of messages in memory, as an OpenAI or Anthropic request holds them."""
-    import json
+    """A session of messages in memory, as an OpenAI or Anthropic request holds them.
 
+    Raises SessionError for what is no list of messages, and for values that JSON cannot hold.
+    """
     request: dict[str, Any] = {}
     if model:
         request["model"] = model
     if system is not None:
         request["system"] = system
-    request["messages"] = list(messages)
+    request["messages"] = _as_list("messages", messages)
     if tools:
-        request["tools"] = list(tools)
-    try:
-        data = json.dumps(request, ensure_ascii=True).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise SessionError(f"These messages are no plain JSON values: {error}.") from None
+        request["tools"] = _as_list("tools", tools)
+    data = _in_json(request)
     source = Source(data, "messages in memory")
-    if not messages and system is None:
+    if not request["messages"] and system is None:
         return Session(source, "openai-chat", ())
     return load(source)
+
+
+def _as_list(what: str, given: object) -> list[Any]:
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise SessionError(f"{what} is {type(given).__name__}; it must be a list of objects.")
+    return list(given)
+
+
+def _in_json(request: Mapping[str, Any]) -> bytes:
+    import json
+
+    from compaction.formats import exact
+
+    try:
+        try:
+            return json.dumps(request, ensure_ascii=True).encode()
+        except ValueError as error:
+            # An integer of more digits than Python spells by itself; a list in itself is none.
+            if "digits" not in str(error):
+                raise
+            return exact.dump_bytes(request)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SessionError(f"These messages are no plain JSON values: {error}.") from None
 
 
 # ---------------------------------------------------------------------------------- opening

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Self
 
 import orjson
@@ -60,6 +61,9 @@ class Number(float):
 
 
 _INFINITE = (float("inf"), float("-inf"))
+
+#: Bits of the integers that Python spells whatever its limit is set to.
+_SPELLED_BITS = 2100
 
 
 def _integer(text: str) -> int | Number:
@@ -278,7 +282,9 @@ def _scalar(value: object, string: Any) -> str:
         case Number():
             return value.text
         case int():
-            return int.__repr__(value)
+            # Python spells no integer of more than some 4,000 digits; a Decimal has no limit.
+            huge = value.bit_length() > _SPELLED_BITS
+            return format(Decimal(value), "f") if huge else int.__repr__(value)
         case float():
             return float.__repr__(value) if value - value == 0 else "null"
         case Mapping():

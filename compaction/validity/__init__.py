@@ -44,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from compaction.errors import PolicyError
+from compaction.errors import PolicyError, SessionError
 from compaction.findings import LEVELS, Finding
 from compaction.formats.base import DIALECTS, Dialect
 from compaction.messages import Message, ToolCall, Tools
@@ -68,7 +68,8 @@ def check(
     `messages` are Messages, or dicts of a chat API, of Anthropic or Gemini, or Responses items.
     `tools` are the definitions that are sent along, None when they are not known. Takes time in
     proportion to the list; parses the bodies that may have something wrong inside.
-    Raises PolicyError for a dialect that is not known.
+    Raises PolicyError for a dialect that is not known, SessionError for what is no list of
+    messages.
     """
     if dialect not in DIALECTS:
         raise PolicyError(f"{dialect!r} is no dialect; known are {', '.join(DIALECTS)}.")
@@ -84,6 +85,8 @@ def _tools(listed: View, tools: Tools | Sequence[object] | None) -> Iterable[Fin
     # A file that holds no definitions says nothing about what is sent.
     if tools is None or (isinstance(tools, Tools) and not tools.names):
         return
+    if not isinstance(tools, (Tools, Sequence)) or isinstance(tools, (str, bytes)):
+        raise SessionError(f"tools is {type(tools).__name__}; it must be a list of definitions.")
     names = set(tools.names if isinstance(tools, Tools) else map(_name, tools))
     calling = [index for index, message in enumerate(listed.messages) if message.calls]
     if not names:

@@ -6,10 +6,11 @@ anything else is rendered first, and rendering repairs a good deal (`View.native
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from compaction.errors import SessionError
 from compaction.findings import Finding, Level
 from compaction.formats.base import Dialect
 from compaction.formats.dialects import (
@@ -19,7 +20,7 @@ from compaction.formats.dialects import (
     responses_like,
 )
 from compaction.formats.dialects.roles import role_of
-from compaction.messages import Inline, Message, Part, describe
+from compaction.messages import Inline, Message, Part, Session, describe
 from compaction.validity.rules import RULES, Rules
 
 #: The shape of the records behind a list; "plain" is `{role, content}` alone, which two APIs share.
@@ -59,13 +60,40 @@ class View:
 
 
 def view(messages: Sequence[Message | Mapping[str, Any]], dialect: Dialect) -> View:
-    """`messages` as one list to judge. Dicts may be chat messages, Anthropic's, items, contents."""
-    parsers = gemini_like.parsers(messages) if any(map(gemini_like.is_content, messages)) else None
+    """`messages` as one list to judge. Dicts may be chat messages, Anthropic's, items, contents.
+
+    Raises SessionError for what is no list of messages.
+    """
+    given = _given(messages)
+    parsers = gemini_like.parsers(given) if any(map(gemini_like.is_content, given)) else None
     listed = tuple(
         one if isinstance(one, Message) else _from_dict(one, parsers[at] if parsers else None)
-        for at, one in enumerate(messages)
+        for at, one in enumerate(given)
     )
     return View(listed, dialect, RULES[dialect], _origin(listed))
+
+
+def _given(messages: object) -> Sequence[Message | Mapping[str, Any]]:
+    """What was handed over, as a list of which each entry can be looked at."""
+    if isinstance(messages, Session):
+        return messages.messages
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
+        raise SessionError(
+            f"A list of messages is checked, and this is {_kind(messages)}; put a single message "
+            "into a list."
+        )
+    given = messages if isinstance(messages, (list, tuple)) else list(messages)
+    for index, one in enumerate(given):
+        if not isinstance(one, (Message, Mapping)):
+            raise SessionError(
+                f"#{index} of the list is {_kind(one)}, where a message (an object with a role "
+                "and content) is expected."
+            )
+    return given
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
 def _from_dict(
