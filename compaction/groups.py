@@ -74,8 +74,9 @@ class Groups:
     `starts` is the first index of every group, ascending: group k is
     [starts[k], starts[k + 1]), the last one ends at `n`. These and `n` are the safe cuts.
     `turns` is the index of every message a person typed. `unanswered` is the first user message
-    after the last assistant message, `n` when there is none. `summaries` are the messages that
-    are summaries of this program's own. `open_calls` have no result, `orphans` are results
+    after the last assistant message, `n` when there is none; in a list without any assistant,
+    which shows nothing of what was answered, the last user message. `summaries` are the messages
+    that are summaries of this program's own. `open_calls` have no result, `orphans` are results
     without a call, `duplicates` calls whose id an earlier call had, `extra_results` results to
     a call that had one already (they belong to its group all the same).
     """
@@ -147,6 +148,7 @@ def find_groups(messages: Sequence[Message]) -> Groups:
     reach = array("q", range(len(messages)))
     turns, summaries = array("q"), array("q")
     unanswered = len(messages)
+    last_user, one_sided = unanswered, True
     for index, message in enumerate(messages):
         if message.typed:
             turns.append(index)
@@ -156,8 +158,10 @@ def find_groups(messages: Sequence[Message]) -> Groups:
             summaries.append(index)
         if message.role == "assistant":
             unanswered = len(messages)
-        elif message.role == "user" and unanswered == len(messages):
-            unanswered = index
+            one_sided = False
+        elif message.role == "user":
+            last_user = index
+            unanswered = min(unanswered, index)
         if message.results:
             for call in pairing.answer(index, message):
                 reach[call] = max(reach[call], index)
@@ -169,7 +173,7 @@ def find_groups(messages: Sequence[Message]) -> Groups:
         n=len(messages),
         starts=_starts(reach),
         turns=turns,
-        unanswered=unanswered,
+        unanswered=last_user if one_sided else unanswered,
         summaries=summaries,
         links=Links(messages, pairing.call_at, pairing.call_slot, pairing.result_at),
         open_calls=pairing.open_calls(messages),

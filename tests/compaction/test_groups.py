@@ -166,3 +166,10 @@ def test_every_call_and_result_is_accounted_for_once(messages: list[Message]) ->
     answered = len(groups.links._calls) - len(groups.extra_results)
     assert answered + len(groups.open_calls) == made
     assert answered + len(groups.extra_results) + len(groups.orphans) == given_back
+
+
+def test_where_nobody_answers_only_the_last_of_the_user_waits() -> None:
+    assert find_groups([system(), user(), user(), user()]).unanswered == 3
+    # As soon as anything was answered, all that was said since waits.
+    assert find_groups([user(), assistant(), user(), user()]).unanswered == 2
+    assert find_groups([system()]).unanswered == 1
