@@ -20,6 +20,9 @@ LABEL = (
 #: The last line of a summary under LABEL.
 CLOSER = "[End of summary]"
 
+#: Said by the assistant between a summary and another message of the user, where roles take turns.
+BRIDGE = "[Earlier messages are summarized here.]"
+
 #: The `kind` of the JSON wrapper, as published.
 JSON_KIND = "untrusted_conversation_summary"
 
@@ -78,7 +81,7 @@ def neutralise(text: str) -> str:
     return _FRAME.sub("(", text)
 
 
-def _frames(label: str) -> bool:
+def frames(label: str) -> bool:
     """Whether `label` opens a frame of ours (any other label stands before the text as it is)."""
     return label.startswith("[Summary of {count}")
 
@@ -96,7 +99,7 @@ def wrap_summary(text: str, block: Wrapping, count: int) -> str:
     if block.wrap == "xml":
         above = f"{label.rstrip()}\n" if label.strip() else ""
         return f"{above}<{_TAG}>\n{neutralise(text)}\n</{_TAG}>"
-    if _frames(block.label):
+    if frames(block.label):
         return f"{label.rstrip()}\n\n{neutralise(text).strip()}\n\n{CLOSER}"
     return label + text
 
@@ -112,6 +115,8 @@ def read(text: str, labels: tuple[str, ...] = ()) -> Marked | None:
 
     `labels` are further labels to accept, such as the one of the policy at hand.
     """
+    if text.startswith(BRIDGE) and text.strip() == BRIDGE:
+        return Marked("", 0)
     opening = _OPENING.match(text)
     if opening:
         count = int(opening[1].replace(",", "") or 0)
@@ -119,7 +124,7 @@ def read(text: str, labels: tuple[str, ...] = ()) -> Marked | None:
         tagged = _XML.match(rest)
         if tagged:
             return Marked(tagged[1], count)
-        end = rest.rfind(CLOSER)
+        end = rest.find(CLOSER)
         return Marked((rest if end < 0 else rest[:end]).strip(), count)
     if f"<{_TAG}>" in text[:400]:
         tagged = _XML.match(text)
@@ -133,6 +138,21 @@ def read(text: str, labels: tuple[str, ...] = ()) -> Marked | None:
         if label.strip() and "{count}" not in label and text.startswith(label):
             return Marked(text[len(label) :], 0)
     return None
+
+
+def beside(text: str) -> str:
+    """What stands behind the end of the framed summary that `text` opens with: "" where nothing.
+
+    Summaries are joined with the message after them where an API wants roles to take turns.
+    """
+    opening = _OPENING.match(text)
+    if not opening:
+        return ""
+    tagged = _XML.match(text, opening.end())
+    if tagged:
+        return text[tagged.end() :].strip()
+    end = text.find(CLOSER)
+    return text[end + len(CLOSER) :].strip() if end >= 0 else ""
 
 
 def _from_json(text: str) -> Marked | None:

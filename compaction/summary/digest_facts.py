@@ -9,7 +9,7 @@ from compaction.constraints import Phrases, constraints, demands, sentences
 from compaction.errors import Cancelled
 from compaction.evidence import values, window
 from compaction.messages import Media, Message, Opaque, Text, ToolCall, ToolResult
-from compaction.summary.earlier import earlier_summary
+from compaction.summary.earlier import earlier_summary, said_beside
 from compaction.summary.protocol import SummaryRequest
 from compaction.summary.quoting import flat, typed_text
 from compaction.summary.work_log import WorkLog
@@ -113,8 +113,12 @@ def read_messages(request: SummaryRequest) -> Facts:
             raise Cancelled("The summary was cancelled.")
         earlier = earlier_summary(message, request.labels)
         if earlier is not None:
-            facts.earlier.append(earlier)
+            if earlier.strip():
+                facts.earlier.append(earlier)
             known.discard(flat(earlier))
+            said = said_beside(message, request.labels) if message.role == "user" else ""
+            if said:
+                _user(facts, message, said, [], at)
             continue
         _read(facts, message, at)
     facts.earlier[:0] = [text for text in request.previous if flat(text) in known]

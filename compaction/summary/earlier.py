@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compaction.marker import foreign, read
+from compaction.marker import BRIDGE, beside, foreign, read
 from compaction.messages import Message, Text
 
 _LOOK = 400
@@ -16,8 +16,10 @@ def earlier_summary(message: Message, labels: tuple[str, ...] = ()) -> str | Non
     """
     if not message.summary and not _may_be(message, labels):
         return None
-    text = summary_text(message)
-    marked = read(text, labels)
+    texts = _texts(message)
+    text = "\n".join(texts)
+    # What stands behind the first part is somebody else's, where that is a whole summary.
+    marked = read(texts[0] if texts else "", labels) or read(text, labels)
     if marked is not None:
         # A summary of ours may hold one that was given to us under another tool's opening.
         return foreign(marked.text) or marked.text
@@ -31,13 +33,32 @@ def covered(message: Message, labels: tuple[str, ...] = ()) -> int:
     """How many messages `message` stands for: itself, or those its summary says it covers."""
     if not message.summary and not _may_be(message, labels):
         return 1
+    if is_bridge(message):
+        return 0
     marked = read(summary_text(message), labels)
     return marked.covers if marked is not None and marked.covers else 1
 
 
+def is_bridge(message: Message) -> bool:
+    """Whether a message only says that a summary stands beside it."""
+    return message.preview.strip() == BRIDGE
+
+
+def said_beside(message: Message, labels: tuple[str, ...] = ()) -> str:
+    """What a person says in the message that begins with a summary of this program."""
+    texts = _texts(message)
+    if not texts or read(texts[0], labels) is None:
+        return ""
+    return "\n".join(filter(None, (beside(texts[0]), *texts[1:])))
+
+
 def summary_text(message: Message) -> str:
     """The plain text of a message, its parts one under the other."""
-    return "\n".join(part.text for part in message.parts if isinstance(part, Text))
+    return "\n".join(_texts(message))
+
+
+def _texts(message: Message) -> list[str]:
+    return [part.text for part in message.parts if isinstance(part, Text)]
 
 
 def _may_be(message: Message, labels: tuple[str, ...]) -> bool:

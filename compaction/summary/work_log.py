@@ -22,6 +22,7 @@ from compaction.summary.tool_outcomes import Outcome, outcome_of
 _COMMAND_CHARS = 160
 _ERROR_CHARS = 200
 _RESULT_CHARS = 140
+_LOOSE_CHARS = 300
 _LISTED = 5000
 #: Tools that change something in the world, by their own word for it.
 _ACTING = re.compile(
@@ -79,6 +80,7 @@ class WorkLog:
     declined: dict[str, tuple[str, int]] = field(default_factory=dict)
     answers: dict[str, tuple[str, int]] = field(default_factory=dict)
     plans: dict[str, int] = field(default_factory=dict)
+    loose: dict[str, int] = field(default_factory=dict)
     steps: tuple[tuple[str, str], ...] = ()
     steps_at: int = 0
     _late: float = 0.0
@@ -116,7 +118,14 @@ class WorkLog:
 
     def result(self, part: ToolResult, at: int) -> Outcome:
         """Note the result that message `at` holds."""
-        action = self.pending.pop(part.call_id, None) or Action("called", part.name)
+        called = self.pending.pop(part.call_id, None)
+        if called is None and part.call_id and part.text.strip():
+            # Without its call nothing says what it is a result of, so its own words are told.
+            told = quoted(part.text, _LOOSE_CHARS, one_line=True)
+            named = f" of {part.name}" if part.name else ""
+            self.loose.setdefault(f"a result{named} that no call waited for: {told}", at)
+            return outcome_of(part, command=False)
+        action = called or Action("called", part.name)
         outcome = outcome_of(part, command=action.verb == "ran")
         if outcome.declined:
             self.declined.setdefault(_named(action), (outcome.error, at))
@@ -246,6 +255,8 @@ class WorkLog:
             layout.add("Failed", Entry((text,), score, failure.order))
 
     def _others(self, layout: Layout) -> None:
+        for text, at in self.loose.items():
+            layout.add("Done", Entry((text,), 5.0 + at * self._late, at))
         for text, (_, at) in self.acts.items():
             layout.add("Done", Entry((text,), 5.5 + at * self._late, at))
         for task, at in self.delegated.items():
