@@ -47,16 +47,19 @@ def save(
     format: str | None = None,  # noqa: A002 - the word of the command line
     *,
     force: bool = False,
+    alternate: bool | None = None,
 ) -> Saved:
     """Write `result` to `path`, in `format` (None: the one it was read in).
 
+    `alternate`: a marked line of the assistant stands where a summary is next to another message
+    of the user, for servers that want roles to take turns (None: where the model is known to).
     Never onto the session's own file, through whatever link; onto another existing file only with
     `force`. Raises ExportError, and then nothing has changed on the disk.
     """
     target = os.fspath(path)
     session, _ = _content(result)
     kind = _target(target, session, force=force)
-    writer, written = _written(result, format)
+    writer, written = _written(result, format, alternate)
     if kind == "stream":
         size = _write_into(target, written.chunks)
     else:
@@ -67,18 +70,22 @@ def save(
 def render_bytes(
     result: Result,
     format: str | None = None,  # noqa: A002
+    *,
+    alternate: bool | None = None,
 ) -> tuple[bytes, tuple[Finding, ...]]:
     """What `save` would write, and what the format could not hold. Raises ExportError."""
-    _, written = _written(result, format)
+    _, written = _written(result, format, alternate)
     return b"".join(written.chunks), written.findings
 
 
 def losses(
     result: Result,
     format: str | None = None,  # noqa: A002
+    *,
+    alternate: bool | None = None,
 ) -> tuple[Finding, ...]:
     """What `format` cannot hold of `result`, to be said before it is written."""
-    _, written = _written(result, format)
+    _, written = _written(result, format, alternate)
     return written.findings
 
 
@@ -91,7 +98,9 @@ def _content(result: Result) -> tuple[Session, Sequence[Message]]:
     return result.session, result.messages
 
 
-def _written(result: Result, name: str | None) -> tuple[Format, Written]:
+def _written(
+    result: Result, name: str | None, alternate: bool | None = None
+) -> tuple[Format, Written]:
     from compaction.errors import SessionError
     from compaction.formats import format_named
 
@@ -100,21 +109,33 @@ def _written(result: Result, name: str | None) -> tuple[Format, Written]:
         raise ExportError(
             f"Nothing is exported, since the summary was not made: {failure.rstrip('.')}."
         )
-    session, messages = _content(result)
+    session, _ = _content(result)
+    told: list[Finding] = []
     try:
         writer = format_named(name or session.format)
     except SessionError as error:
         raise ExportError(str(error)) from None
-    if not writer.read_only:
-        return writer, writer.write(messages, session)
-    if name is not None:
-        raise ExportError(f"{writer.read_only} Choose another format, such as {NEUTRAL}.")
-    neutral = format_named(NEUTRAL)
-    written = neutral.write(messages, session)
-    told = Finding(
-        "warning", "export-read-only", f"{writer.read_only} It is written as {neutral.title}."
-    )
-    return neutral, Written(written.chunks, (told, *written.findings))
+    if writer.read_only:
+        if name is not None:
+            raise ExportError(f"{writer.read_only} Choose another format, such as {NEUTRAL}.")
+        neutral = format_named(NEUTRAL)
+        text = f"{writer.read_only} It is written as {neutral.title}."
+        told.append(Finding("warning", "export-read-only", text))
+        writer = neutral
+    messages, bridges = _messages(result, writer.name, alternate)
+    written = writer.write(messages, session)
+    return writer, Written(written.chunks, (*told, *bridges, *written.findings))
+
+
+def _messages(
+    result: Result, name: str, alternate: bool | None
+) -> tuple[Sequence[Message], tuple[Finding, ...]]:
+    from compaction.compacting import Compacted
+    from compaction.taking_turns import taking_turns
+
+    if isinstance(result, Compacted):
+        return taking_turns(result, name, alternate)
+    return _content(result)[1], ()
 
 
 # ------------------------------------------------------------------------------------ target

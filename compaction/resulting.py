@@ -167,6 +167,7 @@ def _of_roles(messages: Sequence[Message], order: Sequence[int]) -> list[Finding
                 f"The summary is a {role} message directly {sides} another: the large APIs join "
                 "them, servers with a strict chat template refuse them.",
                 order[neighbours[-1]],
+                remedy="For such a server, `export --alternate` puts a marked line between them.",
             )
         )
     if role == "user" and at and messages[at - 1].role == "tool":

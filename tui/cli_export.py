@@ -40,6 +40,12 @@ if TYPE_CHECKING:
     help="Write in this format; the default is the one the session came in.",
 )
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@click.option(
+    "--alternate/--no-alternate",
+    default=None,
+    help="Put a marked line of the assistant between the summary and another message of the "
+    "user, for servers that want roles to take turns; by default for models known to.",
+)
 @reading_options
 @policy_options
 @summary_options
@@ -49,6 +55,7 @@ def export(
     output: str,
     out_format: str | None,
     force: bool,
+    alternate: bool | None,
     strict: bool,
     as_json: bool,
     **given: Any,
@@ -78,14 +85,15 @@ def export(
     if problem:
         note(f"compaction: {problem} Nothing was written.")
         return 3
-    findings = losses(result, out_format)
+    findings = losses(result, out_format, alternate=alternate)
     told = (*result.findings, *(each for each in findings if each not in result.findings))
     for finding in told:
         note(f"{finding.level}: {placed(finding)}")
     if output == "-":
-        size, name = to_stdout(result, out_format), out_format or session.format
+        size = to_stdout(result, out_format, alternate)
+        name = out_format or session.format
     else:
-        saved = save(result, output, out_format, force=force)
+        saved = save(result, output, out_format, force=force, alternate=alternate)
         size, name = saved.bytes, saved.format
     _tell_done(result, output, name, size)
     if as_json:
@@ -110,11 +118,11 @@ def _ended(sentence: str) -> str:
     return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 
-def to_stdout(result: Compacted | Repaired, name: str | None) -> int:
+def to_stdout(result: Compacted | Repaired, name: str | None, alternate: bool | None = None) -> int:
     """Print the result: its exact bytes, or made harmless when they would reach a terminal."""
     from compaction.export import render_bytes
 
-    data, _ = render_bytes(result, name)
+    data, _ = render_bytes(result, name, alternate=alternate)
     if sys.stdout.isatty():
         Printer.standard().text(data.decode("utf-8", "replace").rstrip("\n"))
         note("shown with control characters made visible; pipe it or name a file for the bytes.")
