@@ -29,8 +29,13 @@ if TYPE_CHECKING:
     from compaction.policy import Policy as Policy
     from compaction.policy import preset as preset
     from compaction.policy import presets as presets
+    from compaction.repairing import repair as repair
+    from compaction.replaying import Replay as Replay
+    from compaction.replaying import replay as replay
     from compaction.summary import Digest as Digest
     from compaction.summary import Summarizer as Summarizer
+    from compaction.sweeping import Sweep as Sweep
+    from compaction.sweeping import sweep as sweep
     from compaction.tokens import count as count
     from compaction.validity import check as check
 
@@ -45,10 +50,12 @@ _HOMES = {
     "Planner": "planning",
     "Policy": "policy",
     "PolicyError": "errors",
+    "Replay": "replaying",
     "Session": "messages",
     "SessionError": "errors",
     "Summarizer": "summary",
     "SummarizerError": "errors",
+    "Sweep": "sweeping",
     "check": "validity",
     "compact": "compacting",
     "count": "tokens",
@@ -58,7 +65,10 @@ _HOMES = {
     "plan": "planning",
     "preset": "policy",
     "presets": "policy",
+    "repair": "repairing",
+    "replay": "replaying",
     "save": "export",
+    "sweep": "sweeping",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605

@@ -67,6 +67,26 @@ def save(
     return Saved(target, size, writer.name, written.findings)
 
 
+def write_bytes(
+    path: str | os.PathLike[str],
+    data: bytes,
+    *,
+    force: bool = False,
+    never: Iterable[str] = (),
+) -> int:
+    """Write `data` to `path`, complete or not at all; how many bytes.
+
+    Onto another existing file only with `force`, and onto none of `never` (session files). Raises
+    ExportError, and then nothing has changed on the disk.
+    """
+    target = os.fspath(path)
+    if any(_is_same(target, each) for each in never):
+        raise _is_session(target)
+    if _kind_of(target, force=force) == "stream":
+        return _write_into(target, (data,))
+    return _write_atomically(target, (data,), replace=force and Path(target).exists())
+
+
 def render_bytes(
     result: Result,
     format: str | None = None,  # noqa: A002
@@ -143,15 +163,16 @@ def _messages(
 
 def _target(target: str, session: Session, *, force: bool) -> str:
     """How to write to `target`: "new", "replace" or "stream". Raises ExportError for never."""
+    if session.source.path and _is_same(target, session.source.path):
+        raise _is_session(target)
+    return _kind_of(target, force=force)
+
+
+def _kind_of(target: str, *, force: bool) -> str:
     if not target:
         raise ExportError("Cannot write to a file without a name.")
     if "\0" in target:
         raise ExportError(f"Cannot write {target!r}: a file name holds no NUL.")
-    if _is_source(target, session):
-        raise ExportError(
-            f"Cannot write {target}: it is the session that was read, which is never changed. "
-            "Choose another file."
-        )
     try:
         mode = Path(target).stat().st_mode
     except FileNotFoundError:
@@ -175,9 +196,15 @@ def _target(target: str, session: Session, *, force: bool) -> str:
     return "stream"
 
 
-def _is_source(target: str, session: Session) -> bool:
-    source = session.source.path
-    if not source:
+def _is_session(target: str) -> ExportError:
+    return ExportError(
+        f"Cannot write {target}: it is the session that was read, which is never changed. "
+        "Choose another file."
+    )
+
+
+def _is_same(target: str, source: str) -> bool:
+    if not target or "\0" in target:
         return False
     try:
         if Path(target).samefile(source):

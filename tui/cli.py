@@ -18,6 +18,8 @@ from tui.cli_lists import formats, policies
 from tui.cli_open import demo, open_session
 from tui.cli_output import complain, prepare_streams
 from tui.cli_plan import plan
+from tui.cli_replay import replay
+from tui.cli_sweep import compare, recommend, sweep
 
 #: Exit codes, as documented in the help.
 DONE, FINDINGS, USAGE, NOT_MADE, INTERRUPTED = 0, 1, 2, 3, 130
@@ -58,7 +60,10 @@ def program() -> None:
     """
 
 
-for _command in (open_session, demo, inspect, plan, export, check, policies, formats):
+for _command in (
+    open_session, demo, inspect, plan, export, check, replay, sweep, compare, recommend, policies,
+    formats,
+):  # fmt: skip
     program.add_command(_command)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compaction.errors import Cancelled
+from compaction.errors import Cancelled, PolicyError
 from compaction.groups import find_groups
 from compaction.messages import IsCancelled, Session
 from compaction.policy import Policy, preset
@@ -26,10 +26,14 @@ OnSettings = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """The rows of one session, and its row without any compaction."""
+    """The rows of one session, and its row without any compaction.
+
+    `refused` are settings that cannot be replayed on it, and why: a window it does not state.
+    """
 
     rows: tuple[Row, ...]
     baseline: Row
+    refused: tuple[tuple[int, str], ...] = ()
 
 
 def sweep(
@@ -77,6 +81,7 @@ def sweep(
         policies=tuple(each.policy for each in settings),
         rows=tuple(row for each in done for row in each.rows),
         baselines=tuple(each.baseline for each in done),
+        refused=tuple(one for each in done for one in each.refused),
     )
 
 
@@ -152,16 +157,21 @@ class _Sweeping:
 
     def run(self, settings: Sequence[Setting]) -> Swept:
         rows: dict[int, Row] = {}
+        refused: list[tuple[int, str]] = []
         baseline: Row | None = None
         for family in _families(settings).values():
             line, needs = self._line(settings[family[0]].policy)
             baseline = baseline or self._baseline(line)
-            self._family(line, needs, settings, family, rows)
+            try:
+                self._family(line, needs, settings, family, rows)
+            except PolicyError as error:
+                refused += [(number, str(error)) for number in family if number not in rows]
             self._done += len(family)
             if self._progress is not None:
                 self._progress(self._done, len(settings))
         assert baseline is not None
-        return Swept(tuple(rows[number] for number in sorted(rows)), baseline)
+        ordered = tuple(rows[number] for number in sorted(rows))
+        return Swept(ordered, baseline, tuple(refused))
 
     def _line(self, policy: Policy) -> tuple[Any, Any]:
         from compaction.needing import needs_of

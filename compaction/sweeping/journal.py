@@ -38,7 +38,8 @@ class Journal:
                 value = orjson.loads(line)
                 if value["mark"] == self._mark:
                     rows = tuple(Row(**row) for row in value["rows"])
-                    out[value["key"]] = Swept(rows, Row(**value["baseline"]))
+                    refused = tuple((int(one), str(why)) for one, why in value["refused"])
+                    out[value["key"]] = Swept(rows, Row(**value["baseline"]), refused)
             except (ValueError, KeyError, TypeError):
                 continue
         return out
@@ -66,6 +67,7 @@ class Journal:
             "name": name,
             "baseline": row(swept.baseline),
             "rows": [row(each) for each in swept.rows],
+            "refused": swept.refused,
         }
         try:
             with self._path.open("a+b") as file:

@@ -57,6 +57,22 @@ class Standing:
 OnStanding = Callable[[Standing], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Where the files of a sweep are replayed, and what is asked of each.
+
+    `journal` keeps the rows of each file as they come; a sweep that is run again with it takes up
+    where it was stopped.
+    """
+
+    backend: str = "loky"
+    workers: int | None = None
+    address: str | None = None
+    journal: str | os.PathLike[str] | None = None
+    prices: Prices | None = None
+    needed_later: bool = True
+
+
 def sweep_files(
     patterns: Sequence[str],
     *,
@@ -64,32 +80,49 @@ def sweep_files(
     budgets: Sequence[int] | None = None,
     keep_recents: Sequence[float] | None = None,
     axes: Mapping[str, Sequence[Any]] | None = None,
-    prices: Prices | None = None,
-    needed_later: bool = True,
-    backend: str = "loky",
-    workers: int | None = None,
-    address: str | None = None,
-    journal: str | os.PathLike[str] | None = None,
+    engine: Engine | None = None,
     standing: OnStanding | None = None,
 ) -> Sweep:
     """Every combination of settings over every file that `patterns` name.
 
-    With a `journal` the rows of each file are kept as they come; a sweep that is run again with
-    it takes up where it was stopped. Raises PolicyError for settings, files or backends that
-    cannot be.
+    Raises PolicyError for settings, files or backends that cannot be.
     """
-    jobs = [Job(name, key_of(name)) for name in files_of(patterns)]
-    every = axes_of(policy, budgets or _tried(budgets, axes), keep_recents, dict(axes or {}))
+    if budgets is None and "budget" not in (axes or {}):
+        # How large the files are is not known yet.
+        budgets = budgets_for(200_000)
+    every = axes_of(policy, budgets, keep_recents, dict(axes or {}))
     settings = settings_of(policy, every)
-    mark = _mark(settings, prices, needed_later)
-    kept = Journal(journal, mark) if journal is not None else None
+    return replay_files(patterns, settings, tuple(every), engine, standing)
+
+
+def compare_files(
+    patterns: Sequence[str],
+    policies: Sequence[Policy],
+    *,
+    engine: Engine | None = None,
+    standing: OnStanding | None = None,
+) -> Sweep:
+    """Several policies over every file that `patterns` name; its one axis is `policy`."""
+    settings = [Setting((policy.name,), policy) for policy in policies]
+    return replay_files(patterns, settings, ("policy",), engine, standing)
+
+
+def replay_files(
+    patterns: Sequence[str],
+    settings: Sequence[Setting],
+    axes: tuple[str, ...],
+    engine: Engine | None = None,
+    standing: OnStanding | None = None,
+) -> Sweep:
+    """Settings of any kind over every file that `patterns` name. Raises PolicyError."""
+    engine = engine or Engine()
+    jobs = [Job(name, key_of(name)) for name in files_of(patterns)]
+    kept = Journal(engine.journal, _mark(settings, engine)) if engine.journal is not None else None
     known = kept.known() if kept is not None else {}
     done = [Done(job, known[job.key]) for job in jobs if job.key in known]
     open_ = [job for job in jobs if job.key not in known]
     begun = monotonic()
-    for number, each in enumerate(
-        _run(open_, settings, prices, needed_later, backend, workers, address), 1
-    ):
+    for number, each in enumerate(_run(open_, settings, engine), 1):
         done.append(each)
         if kept is not None and each.swept is not None:
             kept.add(each.job.key, each.job.name, each.swept)
@@ -99,26 +132,18 @@ def sweep_files(
     order = {job.name: place for place, job in enumerate(jobs)}
     done.sort(key=lambda each: order[each.job.name])
     return Sweep(
-        axes=tuple(every),
+        axes=axes,
         values=tuple(each.values for each in settings),
         policies=tuple(each.policy for each in settings),
         rows=tuple(row for each in done if each.swept for row in each.swept.rows),
         baselines=tuple(each.swept.baseline for each in done if each.swept),
         skipped=tuple((each.job.name, each.why) for each in done if each.swept is None),
+        refused=tuple(one for each in done if each.swept for one in each.swept.refused),
     )
 
 
-def _tried(
-    budgets: Sequence[int] | None, axes: Mapping[str, Sequence[Any]] | None
-) -> Sequence[int] | None:
-    """Budgets that are tried over many files, whose sizes are not known yet."""
-    if budgets is not None or (axes and "budget" in axes):
-        return budgets
-    return budgets_for(200_000)
-
-
-def _mark(settings: Sequence[Setting], prices: Prices | None, needed_later: bool) -> str:
-    text = repr(([each.policy for each in settings], prices, needed_later))
+def _mark(settings: Sequence[Setting], engine: Engine) -> str:
+    text = repr(([each.policy for each in settings], engine.prices, engine.needed_later))
     return sha256(text.encode()).hexdigest()[:24]
 
 
@@ -149,30 +174,24 @@ def sweep_one(
     return Done(job, swept)
 
 
-def _run(
-    jobs: Sequence[Job],
-    settings: Sequence[Setting],
-    prices: Prices | None,
-    needed_later: bool,
-    backend: str,
-    workers: int | None,
-    address: str | None,
-) -> Iterator[Done]:
+def _run(jobs: Sequence[Job], settings: Sequence[Setting], engine: Engine) -> Iterator[Done]:
     """The jobs, done, in the order they are finished."""
+    backend = engine.backend
     if backend not in BACKENDS:
         raise PolicyError(f"there is no backend {backend!r}; known are {', '.join(BACKENDS)}.")
-    if backend != "dask" and address is not None:
+    if backend != "dask" and engine.address is not None:
         raise PolicyError("an address goes with the backend dask.")
-    count = workers or os.cpu_count() or 1
+    count = engine.workers or os.cpu_count() or 1
+    asked = (settings, engine.prices, engine.needed_later)
     if backend == "serial" or (backend == "loky" and (len(jobs) < 2 or count < 2)):
         for job in jobs:
-            yield sweep_one(job, settings, prices, needed_later)
+            yield sweep_one(job, *asked)
         return
     from joblib import Parallel, delayed, parallel_config
 
-    calls = (delayed(sweep_one)(job, settings, prices, needed_later) for job in jobs)
+    calls = (delayed(sweep_one)(job, *asked) for job in jobs)
     if backend == "dask":
-        client: Any = _client(address)
+        client: Any = _client(engine.address)
         with client, parallel_config(backend="dask", wait_for_workers_timeout=60):
             yield from Parallel(n_jobs=-1, return_as="generator_unordered")(calls)
         return

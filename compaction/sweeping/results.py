@@ -87,7 +87,8 @@ class Recommendation:
 class Sweep:
     """The rows of a sweep. `policies[i]` and `values[i]` are setting i; `axes` name the values.
 
-    `skipped` are the sessions that could not be read, and why. `baselines` are the rows without
+    `skipped` are the sessions that could not be read, `refused` the settings that could not be
+    replayed on one of them, and why. `baselines` are the rows without
     any compaction, one a session.
     """
 
@@ -97,6 +98,7 @@ class Sweep:
     rows: tuple[Row, ...]
     baselines: tuple[Row, ...]
     skipped: tuple[tuple[str, str], ...] = ()
+    refused: tuple[tuple[int, str], ...] = ()
 
     def totals(self) -> list[Total]:
         """A total for each setting that has rows, in the order of the settings."""

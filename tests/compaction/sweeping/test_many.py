@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from compaction.errors import PolicyError
-from compaction.policy import preset
+from compaction.policy import Policy, Trigger, preset
 from compaction.pricing import Prices
 from compaction.sweeping.files import files_of, read
-from compaction.sweeping.many import Standing, sweep_files
+from compaction.sweeping.many import Engine, Standing, compare_files, sweep_files
 from compaction.sweeping.results import Sweep
 
 POLICY = preset("default")
@@ -34,8 +34,17 @@ def written(folder: Path, count: int) -> list[Path]:
 
 
 def swept(folder: Path, **more: object) -> Sweep:
-    settings = {"budgets": [500, 900], "keep_recents": [2, 4], "prices": PRICES}
-    return sweep_files([str(folder)], policy=POLICY, **{**settings, **more})  # type: ignore[arg-type]
+    budgets = more.pop("budgets", [500, 900])
+    standing = more.pop("standing", None)
+    engine = Engine(prices=PRICES, **more)  # type: ignore[arg-type]
+    return sweep_files(
+        [str(folder)],
+        policy=POLICY,
+        budgets=budgets,  # type: ignore[arg-type]
+        keep_recents=[2, 4],
+        engine=engine,
+        standing=standing,  # type: ignore[arg-type]
+    )
 
 
 def test_every_file_of_a_folder_has_a_row_a_setting(tmp_path: Path) -> None:
@@ -112,9 +121,7 @@ def test_files_by_glob_folder_and_url(tmp_path: Path) -> None:
         file.write(Path(paths[0]).read_bytes())
     assert files_of(["memory://runs/*.json"]) == ["memory:///runs/one.json"]
     assert read("memory:///runs/one.json") == Path(paths[0]).read_bytes()
-    found = sweep_files(
-        ["memory://runs/one.json"], policy=POLICY, budgets=[500], keep_recents=[2], prices=PRICES
-    )
+    found = sweep_files(["memory://runs/one.json"], policy=POLICY, budgets=[500], keep_recents=[2])
     assert found.rows[0].compactions > 0
 
 
@@ -127,3 +134,16 @@ def test_backends_that_cannot_be_say_so(tmp_path: Path) -> None:
     ):
         with pytest.raises(PolicyError, match=says):
             swept(tmp_path, **more)
+
+
+def test_policies_side_by_side_and_one_that_cannot_be_replayed(tmp_path: Path) -> None:
+    path = written(tmp_path, 1)[0]
+    wants_window = Policy(name="of a window", trigger=Trigger(at=0.5))
+    found = compare_files(
+        [str(path)], [preset("three-region").replace(budget=500), wants_window],
+    )  # fmt: skip
+    assert found.axes == ("policy",)
+    assert [found.values[row.setting] for row in found.rows] == [("three-region",)]
+    [(setting, why)] = found.refused
+    assert setting == 1
+    assert "window" in why

@@ -1,0 +1,144 @@
+"""`compaction replay`, `sweep`, `compare` and `recommend` on the command line."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import compaction
+from tests.tui.running import Cli
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Path:
+    """A session of twenty turns, each with a path that a later one uses again."""
+    messages = [{"role": "system", "content": "Depot helper. Never open gate-9."}]
+    for turn in range(20):
+        messages += [
+            {"role": "user", "content": f"Weigh crate {turn}; see /depot/log-{turn % 4}.txt. " * 9},
+            {"role": "assistant", "content": f"Crate {turn} weighs {turn}.5 kg. " * 6},
+        ]
+    path = tmp_path / "talk.json"
+    path.write_text(json.dumps({"model": "gpt-4.1", "messages": messages}))
+    return path
+
+
+def test_replay_prints_one_object_with_all_that_happened(cli: Cli, talk: Path) -> None:
+    ran = cli("replay", talk, "--budget", "900", "--keep-recent", "4", "--json")
+    assert ran.code == 0
+    told = ran.json
+    assert told["totals"]["calls"] == 20 == len(told["contexts"])
+    assert told["totals"]["sent"] == sum(told["contexts"])
+    assert told["compactions"][0]["before"] > 900
+    assert told["peak"]["tokens"] == max(told["contexts"])
+    assert told["money"]["policy"] > told["money"]["baseline"] > 0, "small talk does not pay back"
+    assert "genai-prices" in told["money"]["source"]
+    assert {need["how"] for need in told["needed_later"]["needs"]} <= {
+        "argument", "request", "answer", "fetched", "constraint",
+    }  # fmt: skip
+    session = compaction.load(talk)
+    run = compaction.replay(session, compaction.Policy(budget=900, keep_recent=4), summary="digest")
+    assert [each.call for each in run.compactions] == [c["call"] for c in told["compactions"]]
+
+
+def test_replay_for_people_says_when_what_and_why(cli: Cli, talk: Path) -> None:
+    shown = cli("replay", talk, "--budget", "900", "--keep-recent", "4").out
+    for words in ("It would compact", "largest context", "pays back after", "money"):
+        assert words in shown
+    tight = cli("replay", talk, "--budget", "300", "--keep-recent", "200").out
+    assert "It would look and not compact" in tight
+    assert "nothing is old" in tight
+
+
+def test_prices_are_a_persons_own_or_not_known(cli: Cli, talk: Path, tmp_path: Path) -> None:
+    table = tmp_path / "prices.yaml"
+    table.write_text("gpt-4.1: {input: 1000000, output: 0, cached: 0}\n")
+    told = cli("replay", talk, "--prices", table, "--budget", "9000", "--json").json
+    assert told["money"]["policy"] == told["totals"]["written"]
+    unknown = cli("replay", talk, "--price-model", "no-such-model")
+    assert unknown.code == 2
+    assert "not known; give them with --prices" in unknown.err
+    table.write_text("gpt-4.1: {input: cheap}\n")
+    assert "must be a number" in cli("replay", talk, "--prices", table).err
+
+
+def test_a_size_of_summaries_that_cannot_be(cli: Cli, talk: Path) -> None:
+    ran = cli("replay", talk, "--summary", "huge")
+    assert ran.code == 2
+    assert "expected, digest, or a number" in ran.err
+
+
+def test_sweep_writes_a_row_a_setting_and_recommends_one(
+    cli: Cli, talk: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "rows.csv"
+    ran = cli(
+        "sweep", talk, "--budgets", "600,900,2k", "--keep-recents", "2,6", "-o", out, "--json",
+        "--backend", "serial",
+    )  # fmt: skip
+    assert ran.code == 0
+    told = ran.json
+    assert told["axes"] == ["budget", "keep_recent"]
+    assert [each["values"] for each in told["settings"]][:2] == [[600, 2], [600, 6]]
+    assert told["recommended"]["why"].startswith("budget ")
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 7, "six settings, and the session without any"
+    assert float(rows[0]["money"]) == pytest.approx(told["rows"][0]["money"])
+    assert (rows[-1]["budget"], rows[-1]["setting"]) == ("", "-1")
+    again = cli("sweep", talk, "-o", out, "--backend", "serial")
+    assert "exists already" in again.err
+    assert "Recommended" in cli("sweep", talk, "--budgets", "600,900", "--backend", "serial").out
+
+
+def test_the_rows_never_go_onto_a_session(cli: Cli, talk: Path, tmp_path: Path) -> None:
+    line = tmp_path / "talk.jsonl"
+    line.write_bytes(talk.read_bytes().replace(b"\n", b""))
+    before = line.read_bytes()
+    ran = cli("sweep", line, "-o", line, "--force", "--budgets", "900", "--backend", "serial")
+    assert ran.code == 2
+    assert "never changed" in ran.err
+    assert line.read_bytes() == before
+
+
+def test_a_folder_with_files_that_are_no_sessions(cli: Cli, talk: Path) -> None:
+    (talk.parent / "other.json").write_text("[1, 2]")
+    ran = cli("sweep", talk.parent, "--budgets", "900", "--keep-recents", "4", "--json")
+    assert ran.code == 0
+    [skipped] = ran.json["skipped"]
+    assert skipped["session"].endswith("other.json")
+    assert "skipped: " in ran.err
+
+
+def test_another_axis(cli: Cli, talk: Path) -> None:
+    told = cli(
+        "sweep", talk, "--budgets", "900", "--keep-recents", "4", "--axis",
+        "summary.max_tokens=50,400", "--json", "--backend", "serial",
+    ).json  # fmt: skip
+    small, large = told["rows"]
+    assert small["summary_output"] < large["summary_output"]
+    ran = cli("sweep", talk, "--axis", "sumary.max_tokens=1")
+    assert ran.code == 2
+    assert "did you mean summary" in ran.err
+
+
+def test_compare_has_a_row_a_policy(cli: Cli, talk: Path) -> None:
+    told = cli(
+        "compare", talk, "--policy", "three-region", "--policy", "keep-last", "--budget", "900",
+        "--json", "--backend", "serial",
+    ).json  # fmt: skip
+    assert [each["values"] for each in told["settings"]] == [["three-region"], ["keep-last"]]
+    assert all(row["compactions"] for row in told["rows"])
+    assert "keep-last" in cli("compare", talk, "--policy", "keep-last").out
+
+
+def test_recommend_prints_a_policy_file(cli: Cli, talk: Path, tmp_path: Path) -> None:
+    ran = cli("recommend", talk, "--budgets", "600,900,2k", "--backend", "serial")
+    assert ran.code == 0
+    path = tmp_path / "policy.yaml"
+    path.write_text(ran.out)
+    assert compaction.Policy.from_yaml(path).budget in (600, 900, 2_000)
+    assert "less cost than without compaction" in ran.err
