@@ -99,6 +99,9 @@ COMMANDS: tuple[Command, ...] = (
     ),
     _command("open", "Open", "Choose another session.", "o", _SESSION),
     _command(
+        "conversation", "Conversation", "Choose another conversation of this file.", "C", _SESSION
+    ),
+    _command(
         "history", "Live or full", "What is in the window now, or everything ever sent.", "v",
         _SESSION,
     ),

@@ -228,7 +228,8 @@ class WorkbenchActions(WorkbenchSummary):
 
     def action_pane(self, pane: Pane) -> None:
         """Bring a pane to the front."""
-        self.show_pane(pane, focus=not self.has_class("-wide"))
+        # A chart is gone through with keys of its own.
+        self.show_pane(pane, focus=pane in CHARTS or not self.has_class("-wide"))
         self.did(f"pane-{pane}")
 
     def action_open_message(self) -> None:
@@ -286,7 +287,7 @@ class WorkbenchActions(WorkbenchSummary):
         elif self.loading_session and not self.keep_place:
             self.stop_loading = True
             self.say_status("keeping what is read …", calm=True)
-        elif self.leave_pane():
+        elif self.leave_pane() or self.leave_past():
             return
         elif self.summarizing and not self.is_free():
             self.stop_summary()

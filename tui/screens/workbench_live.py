@@ -1,4 +1,4 @@
-"""What happens by itself: reading, counting, planning and summarizing, each newest wins.
+"""What happens by itself: reading, counting and planning, each newest wins.
 
 Workers are given a description: without one Textual describes them by the repr of what they are
 called with, which is a whole session.
@@ -10,17 +10,15 @@ takes time is done by `tui.loading` in threads, which post events.
 from __future__ import annotations
 
 import gc
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from textual import work
-from textual.timer import Timer
 from textual.worker import get_current_worker
 
 from compaction.errors import PolicyError
 from compaction.policy import Policy
 from tui import loading
-from tui.screens.workbench_figures import WorkbenchFigures
+from tui.screens.workbench_summarizing import WorkbenchSummarizing
 from tui.settings import Settings
 from tui.state import History, Setting, with_pins
 from tui.threads import leavable
@@ -37,25 +35,17 @@ if TYPE_CHECKING:
     from compaction.tokens import Counts
     from tui.opening import Opening
 
-#: Seconds after the last change until the summary is made again.
-DEBOUNCE = 0.15
-
 #: Seconds after which two changes of a slider are two gestures.
 GESTURE = 0.8
 
 
-class WorkbenchLive(WorkbenchFigures):
+class WorkbenchLive(WorkbenchSummarizing):
     """Keeps everything shown up to date with the file and the setting."""
 
     def __init__(self, opening: Opening, settings: Settings) -> None:
         super().__init__(opening, settings)
         self._load_ticket = 0
         self._count_ticket = 0
-        self._summary_ticket = 0
-        self._summary_turn = Lock()
-        self._search_ticket = 0
-        self._debounce: Timer | None = None
-        self._settle: Timer | None = None
         self._gesture = 0
 
     # ------------------------------------------------------------------------------ loading
@@ -127,6 +117,10 @@ class WorkbenchLive(WorkbenchFigures):
         self.call_after_refresh(self._start_count, self._count_ticket)
         if first and self.opening.demo:
             self.query_one(TourCard).start()
+        self.loaded()
+
+    def loaded(self) -> None:
+        """Called when a session was read and is shown."""
 
     def _tell_problems(self, session: Session, before: Session | None) -> None:
         known = set(before.problems) if before is not None else set()
