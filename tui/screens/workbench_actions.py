@@ -19,7 +19,7 @@ from tui.screens.choose import Choice, Choose
 from tui.screens.export import Export
 from tui.screens.help import Help
 from tui.screens.open import OpenSession
-from tui.screens.workbench_summary import WorkbenchSummary
+from tui.screens.workbench_conversation import WorkbenchConversation
 from tui.settings import Pane
 from tui.state import History, Setting, boundary_moved, switched, toggled_pin, with_pins
 from tui.widgets.filter_bar import FilterBar
@@ -35,7 +35,7 @@ _FOLLOW = 1.0
 _COPIED = {"message": "message", "summary": "summary", "command": "command line"}
 
 
-class WorkbenchActions(WorkbenchSummary):
+class WorkbenchActions(WorkbenchConversation):
     """The commands."""
 
     # ----------------------------------------------------------------------------- dialogs
