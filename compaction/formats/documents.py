@@ -11,13 +11,15 @@ from dataclasses import dataclass
 
 from compaction.errors import SessionError
 from compaction.findings import Finding
-from compaction.formats.exact import ExactError, skip_blank
+from compaction.formats.exact import ExactError, decode_at, skip_blank
 from compaction.formats.jsonspans import Bytes, Member, Node, scan, scan_broken
 from compaction.formats.sketching import Parse, SpanBody
 from compaction.messages import Body, Source, Span
 
 #: Faults told one by one; more of them are counted.
 _TOLD = 20
+#: Characters that a broken value is told from.
+_FEW = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,25 +167,45 @@ def _sequence(
     """Values one after another, normally one a line; a broken line is left out and told."""
     roots: list[Node] = []
     broken: list[Finding] = []
+    more = 0
     position = skip_blank(text, 0)
     while position < len(text):
+        newline = text.find("\n", position)
+        following = len(text) if newline < 0 else skip_blank(text, newline)
+        if len(broken) > _TOLD and _is_broken(text, position):
+            more += 1
+            position = following
+            continue
         try:
             node = scan(text, structural, position)
         except ExactError as error:
             broken.append(_broken_line(text, offsets, position, error))
-            newline = text.find("\n", position)
-            position = len(text) if newline < 0 else skip_blank(text, newline)
+            position = following
             continue
         roots.append(node)
         position = skip_blank(text, node.end)
     if not any(isinstance(root.value, (dict, list)) for root in roots):
         raise SessionError(f"{where(source)} holds no JSON object: there is no session in it.")
     if len(broken) > _TOLD:
-        rest = len(broken) - _TOLD
-        more = Finding("error", "broken-line", f"{rest:,} more lines are no JSON either.")
-        broken = [*broken[:_TOLD], more]
+        rest = len(broken) - _TOLD + more
+        others = Finding("error", "broken-line", f"{rest:,} more lines are no JSON either.")
+        broken = [*broken[:_TOLD], others]
     told = (*problems, *broken)
     return Document(source, text, offsets, tuple(roots), True, structural, told)
+
+
+def _is_broken(text: str, position: int) -> bool:
+    """Whether no JSON value starts there, told from a few characters alone.
+
+    An error in a long text is slow to make: its line is counted from the beginning.
+    """
+    few = text[position : position + _FEW]
+    try:
+        decode_at(few, 0)
+    except ExactError as error:
+        # What is cut off at the end, and a string that does not end, may be whole in the text.
+        return error.position < len(few) - len("-Infinity") and few[error.position] != '"'
+    return False
 
 
 def _broken_line(text: str, offsets: Bytes, position: int, error: ExactError) -> Finding:

@@ -89,7 +89,7 @@ def decode_at(text: str, position: int, decoder: json.JSONDecoder = _DECODER) ->
 
 
 def _sentence(reason: str, text: str, position: int) -> str:
-    if position >= len(text.rstrip()):
+    if not _BLACK.search(text, position):
         return "the text ends in the middle of a value"
     if reason == "Expecting value":
         reason = "no JSON value starts here"
@@ -107,6 +107,7 @@ def skip_blank(text: str, position: int) -> int:
 
 
 _NOT_BLANK = re.compile(r"[^ \t\n\r]")
+_BLACK = re.compile(r"\S")
 
 
 def decode_bytes(data: bytes) -> str:
