@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from compaction.formats.dialects.ids import Ids
 from compaction.formats.dialects.notes import Notes
 from compaction.formats.dialects.tools import tools_for
 from compaction.formats.documents import open_document
+from compaction.formats.exact import ExactError
 from compaction.formats.jsonspans import Bytes, Node, scan
 from compaction.formats.layout import Listing, lay_out_json, place, write_back
 from compaction.messages import Message, Part, Session, Source, Usage
@@ -198,8 +200,14 @@ class Atif:
 
 def _numbered(body: bytes) -> bytes:
     """A trajectory with its steps numbered from 1, and every result beside its call."""
+    if body.startswith(codecs.BOM_UTF8):
+        return codecs.BOM_UTF8 + _numbered(body[3:])
     text = body.decode("utf-8", "replace")
-    root = scan(text, ("steps", "final_metrics"))
+    try:
+        root = scan(text, ("steps", "final_metrics"))
+    except ExactError:
+        # A file that breaks off stays as it is.
+        return body
     listed = root.get("steps")
     if listed is None or not listed.items:
         return body
