@@ -235,9 +235,15 @@ class _Walk:
 
     def _members(self, given: Any, value: dict[Any, Any], depth: int) -> list[Member]:
         members: list[Member] = []
-        for key, inner in given.value:
+        # Of a key that stands twice the last value counts.
+        last = {
+            key.value: index
+            for index, (key, _) in enumerate(given.value)
+            if isinstance(key.value, str)
+        }
+        for index, (key, inner) in enumerate(given.value):
             name = key.value
-            if not isinstance(name, str) or name not in value:
+            if not isinstance(name, str) or name not in value or last[name] != index:
                 continue
             held = value[name]
             if name in self._structural and depth < 20:
