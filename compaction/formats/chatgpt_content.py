@@ -59,7 +59,7 @@ def is_injected(record: Mapping[str, Any]) -> bool:
 def why_not_sent(record: Mapping[str, Any]) -> str:
     """Why a message of the branch is not in the window, as a reason; "" when it is."""
     weight = record.get("weight")
-    if isinstance(weight, (int, float)) and not isinstance(weight, bool) and float(weight) == 0.0:
+    if isinstance(weight, (int, float)) and not isinstance(weight, bool) and weight == 0:
         return "messages of weight 0"
     if _type(record) in _NOT_SENT:
         return "reasoning that is not sent again"
