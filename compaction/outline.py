@@ -24,9 +24,9 @@ def summary_estimate(policy: Policy, tokens: int) -> int:
     """About how many tokens the summary message of `tokens` tokens will have.
 
     Its label at four characters a token, and a quarter of what it replaces, at most the
-    `max_tokens` of the policy. 0 when there is nothing to replace.
+    `max_tokens` of the policy. 0 when there is nothing to replace, or no summary is made.
     """
-    if tokens <= 0:
+    if tokens <= 0 or policy.summary.middle != "summarize":
         return 0
     frame = _MESSAGE_TOKENS + len(policy.summary.label) // 4
     return frame + min(policy.summary.max_tokens, tokens // _SUMMARY_SHARE)
@@ -134,7 +134,6 @@ class Outline:
         prefix = self.counts.prefix
         kept = self.kept.tokens(cut)
         summarized = prefix[cut] - prefix[self.head_end] - kept
-        summary = summary_estimate(self.policy, summarized)
         return Sizes(
             head_end=self.head_end,
             cut=cut,
@@ -143,5 +142,5 @@ class Outline:
             summarized=summarized,
             kept=kept,
             recent=prefix[len(prefix) - 1] - prefix[cut],
-            summary=summary if self.policy.summary.middle == "summarize" else 0,
+            summary=summary_estimate(self.policy, summarized),
         )
