@@ -73,6 +73,10 @@ class Finder:
             found = found or Found(root, root)
             found.answer = node
             outer = root.get(path[0]) if len(path) > 1 else root
+            # A recorded response may have its body in a member of its own.
+            body = root.get(*path[:2]) if len(path) > 2 else None
+            if body is not None and isinstance(body.value, dict):
+                outer = body
             found.response = outer.value if outer and isinstance(outer.value, dict) else {}
             member = root.member(str(path[0]))
             found.answer_cut = self._file.cut(root, member) if member else None

@@ -18,17 +18,20 @@ from compaction.errors import SessionError
 from compaction.findings import Finding
 from compaction.formats import (
     anthropic_messages,
+    cassettes,
     chatfile,
     exact,
     openai_chat,
     openai_responses,
+    swe_agent,
 )
-from compaction.formats.base import Dialect, ReadOptions, Sample, Written
+from compaction.formats.base import Dialect, Format, ReadOptions, Sample, Written
 from compaction.formats.chatshape import Path, Shape
 from compaction.formats.converting import spelled_role
 from compaction.formats.dialects import anthropic_like, openai_like, responses_like
 from compaction.formats.dialects.ids import Ids
 from compaction.formats.dialects.notes import Notes
+from compaction.formats.documents import open_document
 from compaction.formats.exact import Number
 from compaction.formats.layout import Layout, Listing, compose, is_unchanged
 from compaction.formats.openai_chat import OpenAIChat
@@ -39,17 +42,29 @@ from compaction.messages import Message, Session, Source
 _SHAPES: Mapping[Dialect, Shape] = {
     "openai-responses": openai_responses.SHAPE,
     "anthropic": anthropic_messages.SHAPE,
-    "openai-chat": openai_chat.SHAPE,
+    # Demonstrations of SWE-agent name the call of a result in a list.
+    "openai-chat": replace(openai_chat.SHAPE, parse=swe_agent.parse_item),
+}
+
+
+_WRITERS: Mapping[Dialect, Format] = {
+    "openai-responses": openai_responses.OpenAIResponses(),
+    "anthropic": anthropic_messages.AnthropicMessages(),
+    "openai-chat": OpenAIChat(),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a session stands in a YAML file: its layout, the whole value, and the dialect."""
+    """Where a session stands in a YAML file: its layout, the whole value, and the dialect.
+
+    `recorded` is the YAML where the session stands in texts inside of it, which are not written to.
+    """
 
     layout: Layout
     value: object
     dialect: Dialect
+    recorded: bytes = b""
 
 
 class YamlChat:
@@ -76,6 +91,14 @@ class YamlChat:
         if dialect is None:
             raise SessionError(f"{source.name or 'the input'} holds no chat messages in YAML.")
         shape = _recorded(_SHAPES[dialect])
+        if cassettes.holds_text(value):
+            # What stands in a text has no place in the file that could be written to.
+            made = exact.dump_bytes(cassettes.spelled_out(value))
+            document = open_document(Source(made, source.name, source.path), structural)
+            session = chatfile.read(document, options, replace(shape, format=self.name))
+            assert isinstance(session.document, Layout)
+            place = Place(session.document, value, dialect, file.source.data)
+            return replace(session, document=place, problems=(*file.problems, *session.problems))
         cassette = file.roots[0].get("interactions")
         if cassette is not None and cassette.items:
             file = replace(file, roots=(cassette,))
@@ -96,7 +119,9 @@ class YamlChat:
         if session.format != self.name or not isinstance(held, Place):
             return _converted(messages, session)
         if is_unchanged(messages, session, held.layout):
-            return Written((session.source.data,))
+            return Written((held.recorded or session.source.data,))
+        if held.recorded:
+            return _converted(messages, session)
         notes = Notes(self.title)
 
         def render(message: Message) -> list[dict[str, Any]]:
@@ -136,13 +161,8 @@ def _recorded(shape: Shape) -> Shape:
 
 def _dialect(value: object) -> Dialect | None:
     if isinstance(value, Mapping) and isinstance(value.get("interactions"), list):
-        found = [
-            _dialect(body)
-            for side in ("response", "request")
-            for entry in value["interactions"]
-            if isinstance(entry, Mapping) and isinstance(held := entry.get(side), Mapping)
-            if (body := held.get("parsed_body")) is not None
-        ]
+        recorded = list(cassettes.bodies(value))
+        found = [_dialect(came) for _, came in recorded] + [_dialect(sent) for sent, _ in recorded]
         return next((dialect for dialect in found if dialect), None)
     if openai_responses.holds_items(value):
         return "openai-responses"
@@ -237,7 +257,10 @@ def _exchanged(value: object, old: Sequence[object], new: Sequence[object]) -> o
 
 
 def _converted(messages: Sequence[Message], session: Session) -> Written:
-    written = OpenAIChat().write(messages, replace(session, document=None))
+    # A recording stays in the API it is of.
+    writer = _WRITERS[dialect_of(session) or "openai-chat"]
+    spoken = writer.name if session.format == YamlChat.name else session.format
+    written = writer.write(messages, replace(session, document=None, format=spoken))
     value = exact.loads(b"".join(written.chunks))
     return Written((_dump(value),), (*written.findings, *_unspeakable(messages)))
 
