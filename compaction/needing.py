@@ -127,6 +127,7 @@ def forgotten(needs: Needs, walked: Walked, summaries: Sequence[str] = ()) -> Fo
     made = walked.compactions
     if not made:
         return Forgotten((), 0, 0, 0)
+    cleared = _cleared(made)
     ends = [each.cut for each in made]
     starts = [each.at for each in made]
     first = made[0].start
@@ -139,6 +140,7 @@ def forgotten(needs: Needs, walked: Walked, summaries: Sequence[str] = ()) -> Fo
         # The first compaction whose summary takes the message in, and that keeps it no longer.
         while place < len(made) and holds(made[place].stay, of):
             place += 1
+        place = min(place, cleared.get(of, place))
         if place == len(made) or starts[place] > at:
             continue
         if summaries and _said(need, summaries[_newest(made, at)]):
@@ -150,6 +152,15 @@ def forgotten(needs: Needs, walked: Walked, summaries: Sequence[str] = ()) -> Fo
         sum(need.tokens for need in lost),
         sum(need.how == "constraint" for need in lost),
     )
+
+
+def _cleared(made: Sequence[Compaction]) -> dict[int, int]:
+    """By message, the number of the first compaction that changed it in place."""
+    out: dict[int, int] = {}
+    for number, each in enumerate(made):
+        for index in each.cleared:
+            out.setdefault(index, number)
+    return out
 
 
 def _newest(made: Sequence[Compaction], at: int) -> int:

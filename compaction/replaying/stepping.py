@@ -7,10 +7,12 @@ each time the trigger holds costs as much as a plan of the list as it stands.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from compaction.altering import altered_messages
+from compaction.arranging import order_of
+from compaction.groups import find_groups
 from compaction.messages import Message, Session, Source, message
 from compaction.planning import Plan, Planner, summary_estimate
 from compaction.policy import Policy
@@ -22,15 +24,15 @@ from compaction.replaying.walking import (
     SummarySize,
     Walked,
 )
-from compaction.tokens import Counts
 
 
-@dataclass(slots=True)
-class _List:
-    """The list as it stands: the source index of each message (-1 a summary), and its tokens."""
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A message of the list: its index in the session (-1 for a summary), and its tokens."""
 
-    indexes: list[int]
-    tokens: list[int]
+    index: int
+    message: Message
+    tokens: int
 
 
 def step(line: Timeline, policy: Policy, size: SummarySize | None = None) -> Walked:
@@ -44,13 +46,13 @@ class _Steps:
         self.policy = policy
         self.size = size
         self.budget = policy.trigger.tokens(line.session.window)
-        self.summary: Message | None = None
-        self.listed = _List([], [])
+        clauses = (*policy.trigger.any, *policy.trigger.all)
+        self.by_groups = any(each.groups is not None for each in clauses)
+        self.listed: list[_Entry] = []
         self.read = 0
         self.total = line.counts.overhead
         self.turns = 0
-        self.cut = 0
-        self.last_turn = 0
+        self.cut = -1
 
     def run(self) -> Walked:
         line = self.line
@@ -60,10 +62,7 @@ class _Steps:
         begun = 0
         for call in range(len(line)):
             self.take(line.starts[call])
-            fires = self.policy.trigger.fires(
-                self.total, len(self.listed.indexes), self.turns, self.budget
-            )
-            if not fires:
+            if not self.fires():
                 continue
             plan = self.planned()
             if not plan.compacts:
@@ -80,77 +79,105 @@ class _Steps:
 
     def take(self, end: int) -> None:
         """Read the messages up to `end`."""
-        tokens, turns = self.line.counts.tokens, self.line.groups.turns
+        messages, tokens = self.line.session.messages, self.line.counts.tokens
         for index in range(self.read, end):
-            self.listed.indexes.append(index)
-            self.listed.tokens.append(tokens[index])
+            self.listed.append(_Entry(index, messages[index], tokens[index]))
             self.total += tokens[index]
-            if self.last_turn < len(turns) and turns[self.last_turn] == index:
-                self.last_turn += 1
-                self.turns += 1
+            self.turns += messages[index].typed
         self.read = max(self.read, end)
+
+    def fires(self) -> bool:
+        """Whether the trigger holds for the list as it stands."""
+        groups = 0
+        if self.by_groups:
+            groups = len(find_groups([entry.message for entry in self.listed]).starts)
+        return self.policy.trigger.fires(
+            self.total, len(self.listed), self.turns, self.budget, groups
+        )
 
     def planned(self) -> Plan:
         """The plan of the list as it stands."""
-        every = self.line.session.messages
-        messages = tuple(self._messages(every))
-        session = Session(Source(b""), self.line.session.format, messages)
-        session = replace(session, window=self.line.session.window)
-        old = self.line.counts
-        counts = Counts(
-            old.tokenizer, array("q", self.listed.tokens), overhead=old.overhead, model=old.model
+        session = Session(
+            Source(b""),
+            self.line.session.format,
+            tuple(entry.message for entry in self.listed),
+            window=self.line.session.window,
         )
+        tokens = array("q", (entry.tokens for entry in self.listed))
+        counts = replace(self.line.counts, tokens=tokens)
         # Pins are indexes of the session; here they are places in the list.
         pins = tuple(
-            place
-            for place, index in enumerate(self.listed.indexes)
-            if index in self.policy.head.pins
+            place for place, entry in enumerate(self.listed) if entry.index in self.policy.head.pins
         )
         head = replace(self.policy.head, pins=pins)
         return Planner(session, counts).plan(self.policy.replace(head=head))
 
-    def _messages(self, every: tuple[Message, ...]) -> Iterator[Message]:
-        for index in self.listed.indexes:
-            if index >= 0:
-                yield every[index]
-            else:
-                assert self.summary is not None
-                yield self.summary
-
     def compact(self, call: int, plan: Plan) -> Compaction:
-        """Put one summary in place of what the plan summarizes."""
-        before, listed = self.total, self.listed
-        replaced = plan.tokens_summarized
-        recent = (listed.indexes[place] for place in plan.recent)
-        cut = next((index for index in recent if index >= 0), self.read)
-        start = self.cut if self.summary is not None else plan.head_end
-        estimate = summary_estimate(self.policy, replaced)
-        summary = self.size(replaced, start, cut) if self.size is not None else estimate
-        role = self.policy.summary.role
-        self.summary = message(role, f"summary at call {call}", summary="compaction")
-        kept_at = [listed.indexes[place] for place in plan.kept]
-        kept = [*plan.head, -1, *plan.kept, *plan.recent]
-        self.listed = _List(
-            [-1 if place < 0 else listed.indexes[place] for place in kept],
-            [summary if place < 0 else listed.tokens[place] for place in kept],
-        )
-        self.total = sum(self.listed.tokens) + self.line.counts.overhead
-        turns = self.line.groups.turns
-        held = {index for index in self.listed.indexes if index >= 0}
-        self.turns = sum(turns[at] in held for at in range(bisect_left(turns, self.read)))
+        """Carry out a plan on the list, with a summary of the size that is expected."""
+        before, old = self.total, self.listed
+        cut = self._cut(plan) if plan.summarizes else max(self.cut, 0)
+        start = self.cut if self.cut >= 0 else plan.head_end
+        made = self._summary(call, plan, start, cut)
+        altered = altered_messages(plan).messages
+        order = order_of(plan) if plan.summarizes else list(range(plan.n))
+        listed: list[_Entry] = []
+        for place in order:
+            if place >= 0:
+                entry = old[place]
+                if place in altered:
+                    entry = self._altered(plan, entry, place, altered[place])
+                listed.append(entry)
+            elif made is not None:
+                listed.append(made)
+        self.listed = listed
+        self.total = self.line.counts.overhead + sum(entry.tokens for entry in listed)
+        self.turns = sum(entry.message.typed for entry in listed)
         self.cut = cut
+        stay = {old[place].index for place in (*plan.kept, *plan.cleared) if plan.summarizes}
         return Compaction(
             call=call,
             at=self.line.starts[call],
             start=start,
             cut=cut,
-            stay=tuple(sorted(at for at in kept_at if at >= 0)),
-            replaced=replaced,
-            summary=summary,
+            stay=tuple(sorted(index for index in stay if 0 <= index < cut)),
+            replaced=plan.tokens_summarized,
+            summary=made.tokens if made is not None else 0,
             before=before,
             after=self.total,
-            steady=plan.tokens_head + self.line.counts.overhead,
+            steady=self.line.counts.overhead + _same(old, listed),
+            cleared=tuple(sorted(old[place].index for place in altered if old[place].index >= 0)),
         )
+
+    def _cut(self, plan: Plan) -> int:
+        recent = (self.listed[place].index for place in range(plan.cut, plan.n))
+        return next((index for index in recent if index >= 0), self.read)
+
+    def _summary(self, call: int, plan: Plan, start: int, cut: int) -> _Entry | None:
+        if not plan.summarizes or self.policy.summary.middle != "summarize":
+            return None
+        replaced = plan.tokens_summarized
+        tokens = summary_estimate(self.policy, replaced)
+        if self.size is not None:
+            tokens = self.size(replaced, start, cut)
+        role = self.policy.summary.role
+        said = message(role, f"summary at call {call}", summary="compaction")
+        return _Entry(-1, said, tokens)
+
+    def _altered(self, plan: Plan, entry: _Entry, place: int, changed: Message) -> _Entry:
+        if plan.truncated is not None and plan.truncated[0] == place:
+            return _Entry(entry.index, changed, plan.truncated[1])
+        tokens = plan.eased.tokens[place] if plan.eased is not None else entry.tokens
+        return _Entry(entry.index, changed, tokens)
+
+
+def _same(old: Sequence[_Entry], new: Sequence[_Entry]) -> int:
+    """The tokens of the beginning that both lists share."""
+    tokens = 0
+    for one, other in zip(old, new, strict=False):
+        if one is not other:
+            break
+        tokens += one.tokens
+    return tokens
 
 
 def _decline(declined: list[Declined], call: int, at: int, before: int, why: str) -> None:

@@ -33,7 +33,7 @@ class Compaction:
     The messages from `start` to `cut` and an earlier summary, together `replaced` tokens, became
     one summary of `summary` tokens, but for those that `stay`: pinned, or within a budget of user
     messages. `before` and `after` are the tokens of the whole context, `steady` those at its start
-    that did not change.
+    that did not change. `cleared` are messages that were changed in place.
     """
 
     call: int
@@ -46,6 +46,7 @@ class Compaction:
     before: int
     after: int
     steady: int
+    cleared: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,17 @@ def walkable(policy: Policy) -> str:
     """Why a policy cannot be walked by jumps; "" when it can."""
     if policy.before:
         return "passes before summarizing change messages in place"
+    if policy.summary.middle != "summarize" or policy.iterate == "stack":
+        return "what is old does not become one summary"
     head = policy.head
+    if head.overflow == "truncate" and head.users:
+        return "a user message is kept in part"
+    own_target = policy.trigger.target is not None or policy.trigger.to is not None
+    if len(policy.fit_steps) > 1 or own_target:
+        return "the list is brought under a target of its own"
     clauses = (*policy.trigger.any, *policy.trigger.all)
+    if any(each.groups is not None for each in clauses):
+        return "the trigger counts groups"
     by_turns = policy.recent.unit == "turns" or any(each.turns is not None for each in clauses)
     if by_turns and (head.users or head.first_user or head.pins):
         return "kept user messages count as turns"
@@ -262,12 +272,11 @@ class _Walk:
         at = self.line.starts[call]
         latest = self.latest(call, at)
         wanted = self.wanted(at)
-        recent, fit = self.policy.recent.unit, self.policy.fit
-        if recent == "fit":
+        if self.policy.recent.unit == "fit":
             cut = self.first_fitting(self.cut, latest, call)
         else:
             cut = self.snapped(max(self.cut, wanted), latest)
-            if fit == "shrink-recent":
+            if self.policy.fit_steps == ("shrink-recent",):
                 cut = self.first_fitting(cut, latest, call)
         return max(self.cut, cut)
 
@@ -317,7 +326,7 @@ class _Walk:
     def first_fitting(self, cut: int, latest: int, call: int) -> int:
         """The earliest safe cut from `cut` on after which the list keeps the budget."""
         cut = max(cut, self.cut)
-        without = self.policy.recent.unit == "fit" and self.policy.fit == "shrink-recent"
+        without = self.policy.recent.unit == "fit" and self.policy.fit_steps == ("shrink-recent",)
         sent, fixed, prefix = self.line.sent[call], self.fixed, self.prefix
         passed = self.policy.trigger.passed
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from compaction.policy import Policy
 from compaction.replaying.thrash import SOON
 from compaction.replaying.timeline import Timeline
+from compaction.replaying.walking import walkable
 from compaction.sweeping.dominance import Dominance, Ints
 
 if TYPE_CHECKING:
@@ -58,14 +59,14 @@ def walks_as_grid(policy: Policy) -> bool:
     """Whether settings of a policy can be walked together."""
     head, trigger = policy.head, policy.trigger
     return (
-        not policy.before
+        not walkable(policy)
         and not trigger.any
         and not trigger.all
         and not (head.users or head.pins or head.first_user)
         and policy.recent.unit in ("messages", "groups", "turns", "tokens")
         and policy.safety.unit != "off"
         and policy.safety.snap == "keep-more"
-        and policy.fit == "none"
+        and policy.fit_steps in ((), ("none",))
         and policy.summary.accept == "smaller"
     )
 

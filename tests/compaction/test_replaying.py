@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 from compaction.calls import call_starts
 from compaction.errors import PolicyError
 from compaction.groups import find_groups
-from compaction.messages import Message, RecordedCompaction, Session, Usage, message
+from compaction.messages import (
+    Message,
+    RecordedCompaction,
+    Session,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+    message,
+)
+from compaction.needing import forgotten, needs_of
 from compaction.policy import Clause, Head, Policy, Recent, Safety, SummaryBlock, Trigger
 from compaction.pricing import Prices
 from compaction.replaying import Replay, replay, uncompacted
@@ -204,6 +214,31 @@ def test_the_real_size_of_the_digest_or_a_given_one() -> None:
     assert real.compactions[0].call == given_.compactions[0].call
     with pytest.raises(PolicyError, match="0 or more"):
         replay(session, policy, summary=-1)
+
+
+def test_a_policy_that_clears_in_place_is_stepped_and_what_it_cleared_is_needed() -> None:
+    text = "gate-7 reads 12.5 kg in /depot/log-7.txt " * 60
+    messages: list[Message] = [user("Weigh all crates.")]
+    for number in range(8):
+        call = ToolCall(f"c{number}", "weigh", f'{{"crate": {number}}}')
+        messages += [
+            message("assistant", [call]),
+            message("tool", [ToolResult(f"c{number}", (Text(f"{number}. {text}"),))]),
+        ]
+    messages.append(message("assistant", "As /depot/log-7.txt says, gate-7 reads 12.5 kg."))
+    session = session_of(messages)
+    policy = Policy.from_yaml(
+        "trigger: {budget: 3000}\nbefore: [{clear_tool_results: {keep: 2}}]\nsummary: {middle: keep}\n"
+    )
+    run = replay(session, policy)
+    assert walkable(policy)
+    assert run.compactions
+    assert all(each.cleared and not each.replaced for each in run.compactions)
+    assert run.peak <= 3_000 < run.baseline_peak
+    gone = forgotten(needs_of(session, run.line.counts), run.walked)
+    assert gone.needs == () or all(need.of in run.compactions[-1].cleared for need in gone.needs)
+    kept = run.compactions[-1]
+    assert kept.steady < kept.after, "all behind the first cleared result is read anew"
 
 
 def test_what_the_tool_itself_compacted_is_undone_and_compared() -> None:
