@@ -228,7 +228,9 @@ def test_a_policy_that_clears_in_place_is_stepped_and_what_it_cleared_is_needed(
     messages.append(message("assistant", "As /depot/log-7.txt says, gate-7 reads 12.5 kg."))
     session = session_of(messages)
     policy = Policy.from_yaml(
-        "trigger: {budget: 3000}\nbefore: [{clear_tool_results: {keep: 2}}]\nsummary: {middle: keep}\n"
+        "trigger: {budget: 3000}\n"
+        "before: [{clear_tool_results: {keep: 2}}]\n"
+        "summary: {middle: keep}\n"
     )
     run = replay(session, policy)
     assert walkable(policy)
