@@ -11,8 +11,6 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from compaction.formats import exact
 from compaction.formats.base import ReadOptions, Written
 from compaction.formats.claude_code import NAME, TITLE, Transcript
@@ -149,7 +147,7 @@ class _Writing:
         start, end = offsets.at(member.node.start), offsets.at(member.node.end)
         if raw[start:end] != text[member.node.start : member.node.end].encode():
             return raw
-        return raw[:start] + orjson.dumps(wanted) + raw[end:]
+        return raw[:start] + exact.dump_bytes(wanted) + raw[end:]
 
     def _ancestor(self, parent: object) -> str | None:
         steps = 0

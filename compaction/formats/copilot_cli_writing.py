@@ -10,8 +10,6 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from compaction.formats import exact
 from compaction.formats.base import ReadOptions, Written
 from compaction.formats.converting import as_responses, is_same
@@ -129,7 +127,7 @@ class _Writing:
         if raw[start:end] != text[member.node.start : member.node.end].encode():
             # Bytes that are no UTF-8 shift what stands behind them.
             return raw
-        return raw[:start] + orjson.dumps(before) + raw[end:]
+        return raw[:start] + exact.dump_bytes(before) + raw[end:]
 
     def _event(self, kind: str, data: Mapping[str, Any]) -> bytes:
         made = _new_id(kind, exact.dumps(data), self._last)
