@@ -9,6 +9,7 @@ from compaction.cuts import effective_amount
 from compaction.findings import Finding
 from compaction.policy import Policy
 from compaction.policy_blocks import INSTRUCTION_ROLES, Trigger
+from compaction.policy_limits import impossible
 
 if TYPE_CHECKING:
     from compaction.planning import Planner
@@ -167,6 +168,7 @@ def plan_findings(
     compacts: bool,
     head_end: int,
     cut: int,
+    budget: int,
     unreachable: str,
     over_after: str,
 ) -> tuple[Finding, ...]:
@@ -191,6 +193,15 @@ def plan_findings(
                 remedy=_CLIPS
                 if clips
                 else "Lower keep_recent, raise the budget, or set fit to clip-largest.",
+            )
+        )
+    if contradiction := impossible(policy, budget):
+        found.append(
+            Finding(
+                "warning",
+                "settings-impossible",
+                _sentence(contradiction.rstrip(".")),
+                remedy="Keep less, raise the budget, or set fit to shrink-recent.",
             )
         )
     past = [pin for pin in policy.head.pins if pin >= planner.groups.n]

@@ -193,6 +193,7 @@ class Planner:
                 compacts=summarizes,
                 head_end=outline.head_end,
                 cut=cut,
+                budget=budget,
                 unreachable=impossible,
                 over_after=""
                 if not over or (summarizes and outline.gives_way(cut))

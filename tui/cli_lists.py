@@ -2,29 +2,57 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from tui.cli_options import json_option
-from tui.cli_output import Cell, Column, Printer, print_json
+from tui.cli_options import KeepRecent, Settings, Tokens, json_option
+from tui.cli_output import Cell, Column, Printer, note, print_json
+
+if TYPE_CHECKING:
+    from compaction.policy import Policy
 
 
 @click.command(short_help="The published policies; with NAME, its YAML.")
 @click.argument("name", required=False)
+@click.option(
+    "--for",
+    "tool",
+    metavar="TOOL",
+    help="Print NAME as the setting of another tool: claude-code, codex, gemini-cli, langchain, "
+    "pydantic-ai, openhands, letta.",
+)
+@click.option("--budget", type=Tokens(), metavar="TOKENS", help="Tokens the list may have: 120k.")
+@click.option("--keep-recent", type=KeepRecent(), metavar="N", help="How much of the end stays.")
 @json_option
-def policies(name: str | None, as_json: bool) -> None:
-    """The published policies. With NAME (or a YAML file), the whole policy as YAML.
+def policies(
+    name: str | None,
+    tool: str | None,
+    budget: int | None,
+    keep_recent: float | None,
+    as_json: bool,
+) -> None:
+    """The published policies. With NAME (or a file), the whole policy as YAML.
 
-    The YAML is a policy file: save it, change it, and give it to --policy.
+    The YAML is a policy file: save it, change it, and give it to --policy. With --for, the policy
+    as the setting of another tool on standard output, and what it cannot say there on standard
+    error.
 
     \b
     --json prints {"policies": [{"name", "budget", "keep_recent", "unit", "about"}, ...]},
-    or with NAME {"name", "yaml"}.
+    with NAME {"name", "yaml"}, with --for {"name", "for", "where", "text", "lost"}.
     """
     from compaction.policy import preset, presets
-    from tui.cli_work import named_policy
+    from tui.cli_work import policy_of
 
+    if name is None and (tool is not None or budget is not None or keep_recent is not None):
+        raise click.UsageError("name a policy, such as: compaction policies default --for codex.")
     if name is not None:
-        text = named_policy(name).to_yaml()
+        policy = policy_of(Settings(policy=name, budget=budget, keep_recent=keep_recent))
+        if tool is not None:
+            _for_tool(policy, tool, as_json=as_json)
+            return
+        text = policy.to_yaml()
         if as_json:
             print_json({"name": name, "yaml": text})
         else:
@@ -64,6 +92,29 @@ def policies(name: str | None, as_json: bool) -> None:
             for policy, about in known
         ],
     )
+
+
+def _for_tool(policy: Policy, tool: str, *, as_json: bool) -> None:
+    from compaction.policy_export import export_policy
+
+    setting = export_policy(policy, tool)
+    if as_json:
+        print_json(
+            {
+                "name": policy.name,
+                "for": setting.tool,
+                "where": setting.where,
+                "text": setting.text,
+                "lost": list(setting.lost),
+            }
+        )
+        return
+    note(f"{policy.name} for {setting.tool} ({setting.where}):")
+    Printer.standard().text(setting.text)
+    if setting.lost:
+        note("Not expressed there:")
+        for each in setting.lost:
+            note(f"- {each}")
 
 
 def _keeps(amount: float | None, unit: str) -> str:

@@ -139,7 +139,7 @@ def policy_options(command: Command) -> Command:
         click.option(
             "--policy",
             metavar="NAME|FILE",
-            help="A published policy (see `policies`) or a YAML file.",
+            help="A published policy (see `policies`), a YAML file, or file.py:Class of your own.",
         ),
         click.option(
             "--budget", type=Tokens(), metavar="TOKENS", help="Tokens the list may have: 120k."

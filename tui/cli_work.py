@@ -80,15 +80,30 @@ def policy_of(settings: Settings, session: Session | None = None) -> Policy:
             )
         pins = tuple(sorted({*policy.head.pins, *settings.pins}))
         policy = policy.replace(head=replace(policy.head, pins=pins))
+    _refuse_impossible(policy, session)
     return policy
 
 
+def _refuse_impossible(policy: Policy, session: Session | None) -> None:
+    """Raise PolicyError for settings that can never bring a list under the budget."""
+    from compaction.policy_limits import impossible
+
+    budget = policy.budget
+    if budget is None and session is not None and session.window is not None:
+        budget = policy.trigger.tokens(session.window)
+    if budget is not None and (why := impossible(policy, budget)):
+        raise PolicyError(f"policy {policy.name} cannot work: {why}")
+
+
 def named_policy(name: str) -> Policy:
-    """A published policy, or one from a YAML file. Raises PolicyError with the nearest names."""
+    """A published policy, one of a YAML file, or one's own in Python. Raises PolicyError."""
     from compaction.policy import Policy, preset, presets
+    from compaction.policy_code import is_code, policy_of_code
 
     if name in presets():
         return preset(name)
+    if is_code(name):
+        return policy_of_code(name)
     path = Path(name)
     if path.suffix.lower() in {".yaml", ".yml"} or path.exists():
         return Policy.from_yaml(path)

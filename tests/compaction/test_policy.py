@@ -20,6 +20,7 @@ from compaction.policy import (
     preset,
     presets,
 )
+from compaction.policy_limits import impossible
 from compaction.policy_passes import (
     ClearThinking,
     ClearToolResults,
@@ -280,3 +281,32 @@ def test_presets_say_where_they_are_weaker() -> None:
 def test_any_policy_survives_yaml(policy: Policy) -> None:
     assert Policy.from_yaml(policy.to_yaml()) == policy
     assert hash(policy) == hash(policy.replace())
+
+
+@pytest.mark.parametrize(
+    ("policy", "budget", "says"),
+    [
+        (Policy(recent=Recent("tokens", 500)), 500, "recent.tokens of 500 is 500 tokens"),
+        (Policy(recent=Recent("tokens", 500)), 501, ""),
+        (Policy(recent=Recent("tokens", 500), fit="shrink-recent"), 5, ""),
+        (
+            Policy(recent=Recent("tokens", 300), head=Head(users=300)),
+            550,
+            "head.users of 300 and recent.tokens of 300 are together 600 tokens",
+        ),
+        (Policy(keep_recent=500), 1, ""),
+        (
+            Policy(
+                before=(ClearToolResults(protect_tokens=900),), summary=SummaryBlock(middle="keep")
+            ),
+            800,
+            "protects 900 tokens, all of the budget of 800",
+        ),
+    ],
+)
+def test_settings_that_can_never_work_are_told_with_their_numbers(
+    policy: Policy, budget: int, says: str
+) -> None:
+    found = impossible(policy, budget)
+    assert says in found
+    assert bool(found) == bool(says)
