@@ -9,6 +9,7 @@ from compaction.formats import exact
 from compaction.formats.dialects import media
 from compaction.formats.dialects.blocks import opaque, text_of
 from compaction.formats.dialects.notes import Notes
+from compaction.formats.dialects.tools import argument_object
 from compaction.messages import (
     Media,
     Opaque,
@@ -143,7 +144,7 @@ def _rendered(part: Part, notes: Notes) -> dict[str, Any] | None:
             notes.tell("thinking", "reasoning of another provider")
             return None
         case ToolCall(id=call, name=name):
-            value = {"name": name, "arguments": _arguments(part, notes)}
+            value = {"name": name, "arguments": argument_object(part, notes)}
             held = {"status": "success", "value": value}
             return {"type": "toolRequest", "id": call, "toolCall": held}
         case ToolResult(call_id=call, content=content, is_error=is_error):
@@ -166,16 +167,3 @@ def _inside(part: Text | Media | Opaque, notes: Notes) -> dict[str, Any] | None:
     if isinstance(part, Media) and part.kind in ("image", "audio") and part.data:
         return {"type": part.kind, "data": part.data, "mimeType": part.mime}
     return _rendered(part, notes)
-
-
-def _arguments(call: ToolCall, notes: Notes) -> object:
-    if not call.arguments.strip():
-        return {}
-    try:
-        value = exact.loads(call.arguments)
-    except exact.ExactError:
-        value = None
-    if isinstance(value, dict):
-        return value
-    notes.tell("arguments", f"arguments of {call.name or 'a tool'} that are no JSON object as sent")
-    return {"input": call.arguments}

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from compaction.formats import exact
 from compaction.formats.dialects import media
 from compaction.formats.dialects.notes import Notes
+from compaction.formats.dialects.tools import argument_object
 from compaction.formats.opencode_parts import mapping
 from compaction.messages import (
     Media,
@@ -55,7 +55,7 @@ def _part(part: Part, notes: Notes) -> Iterator[dict[str, Any]]:
             else:
                 notes.tell("thinking", "reasoning that is sealed")
         case ToolCall():
-            given = _input(part, notes)
+            given = argument_object(part, notes)
             state = {"status": "pending", "input": given, "raw": part.arguments}
             yield {"type": "tool", "callID": part.id, "tool": part.name, "state": state}
         case ToolResult():
@@ -74,19 +74,6 @@ def _part(part: Part, notes: Notes) -> Iterator[dict[str, Any]]:
 def _file(part: Media, url: str) -> dict[str, Any]:
     made = {"type": "file", "mime": part.mime or "application/octet-stream", "url": url}
     return {**made, "filename": part.name} if part.name else made
-
-
-def _input(call: ToolCall, notes: Notes) -> dict[str, Any]:
-    if not call.arguments.strip():
-        return {}
-    try:
-        value = exact.loads(call.arguments)
-    except exact.ExactError:
-        value = None
-    if isinstance(value, dict):
-        return value
-    notes.tell("arguments", f"arguments of {call.name or 'a tool'} that are no JSON object as sent")
-    return {"input": call.arguments}
 
 
 def answered(old: Mapping[str, Any], result: ToolResult, notes: Notes) -> dict[str, Any]:

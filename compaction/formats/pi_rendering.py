@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from compaction.formats import exact
 from compaction.formats.dialects.ids import Ids
 from compaction.formats.dialects.notes import Notes
+from compaction.formats.dialects.tools import argument_object
 from compaction.messages import (
     Media,
     Message,
@@ -94,7 +94,7 @@ def _block(part: Part, ids: Ids, notes: Notes) -> dict[str, Any] | None:
                 "type": "toolCall",
                 "id": ids.call(call),
                 "name": name,
-                "arguments": _arguments(part, notes),
+                "arguments": argument_object(part, notes),
             }
         case ToolResult():
             return None
@@ -116,16 +116,3 @@ def _held(part: Text | Media | Opaque, notes: Notes) -> dict[str, Any]:
             notes.tell("opaque", f"a block of type {kind} as it is")
             return {"type": "text", "text": text}
     raise AssertionError("unreachable")
-
-
-def _arguments(call: ToolCall, notes: Notes) -> object:
-    if not call.arguments.strip():
-        return {}
-    try:
-        value = exact.loads(call.arguments)
-    except exact.ExactError:
-        value = None
-    if isinstance(value, dict):
-        return value
-    notes.tell("arguments", f"arguments of {call.name or 'a tool'} that are no JSON object as sent")
-    return {"input": call.arguments}

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compaction.formats import exact
 from compaction.formats.dialects.blocks import parse_content
 from compaction.formats.dialects.ids import Ids
 from compaction.formats.dialects.notes import Notes
 from compaction.formats.dialects.roles import role_of
+from compaction.formats.dialects.tools import argument_object
 from compaction.messages import (
     Media,
     Message,
@@ -126,7 +126,7 @@ def render_block(part: Part, ids: Ids, notes: Notes) -> dict[str, Any] | None:
                 "type": "tool_use",
                 "id": ids.call(call),
                 "name": name,
-                "input": _arguments(part, notes),
+                "input": argument_object(part, notes),
             }
         case ToolResult(call_id=call, content=content, is_error=is_error):
             block: dict[str, Any] = {
@@ -157,19 +157,6 @@ def _result_content(
     if len(content) == 1 and isinstance(content[0], Text):
         return content[0].text
     return [block for part in content if (block := render_block(part, ids, notes)) is not None]
-
-
-def _arguments(call: ToolCall, notes: Notes) -> object:
-    if not call.arguments.strip():
-        return {}
-    try:
-        value = exact.loads(call.arguments)
-    except exact.ExactError:
-        value = None
-    if isinstance(value, dict):
-        return value
-    notes.tell("arguments", f"arguments of {call.name or 'a tool'} that are no JSON object as sent")
-    return {"input": call.arguments}
 
 
 def _media(part: Media, notes: Notes) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from compaction.formats import exact
 from compaction.formats.dialects import gemini_like
 from compaction.formats.dialects.notes import Notes
+from compaction.formats.dialects.tools import argument_object
 from compaction.messages import (
     Media,
     Message,
@@ -199,7 +199,8 @@ def _part(part: Part, calls: Mapping[str, str], notes: Notes, *, native: bool) -
             return []
         case ToolCall(id=call, name=name):
             named = {} if not call or gemini_like.is_made(call, name) else {"id": call}
-            return [_Said({"functionCall": {**named, "name": name, "args": _args(part, notes)}})]
+            arguments = argument_object(part, notes)
+            return [_Said({"functionCall": {**named, "name": name, "args": arguments}})]
         case ToolResult():
             return _result(part, calls, notes, native=native)
         case Media():
@@ -211,19 +212,6 @@ def _part(part: Part, calls: Mapping[str, str], notes: Notes, *, native: bool) -
             notes.tell("opaque", f"a block of type {kind} as it is")
             return [_Said({"text": text})] if text else []
     raise AssertionError("unreachable")
-
-
-def _args(call: ToolCall, notes: Notes) -> object:
-    if not call.arguments.strip():
-        return {}
-    try:
-        value = exact.loads(call.arguments)
-    except exact.ExactError:
-        value = None
-    if isinstance(value, dict):
-        return value
-    notes.tell("arguments", f"arguments of {call.name or 'a tool'} that are no JSON object as sent")
-    return {"input": call.arguments}
 
 
 def _result(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from compaction.formats import exact
 from compaction.formats.base import Dialect
 from compaction.formats.dialects.notes import Notes
-from compaction.messages import Tools
+from compaction.messages import ToolCall, Tools
 
 #: Members of a schema that hold schemas: one, a list of them, or one by name.
 _ONE = frozenset({"items", "additionalProperties", "not"})
@@ -155,3 +155,17 @@ def _written(tool: _Tool, dialect: Dialect) -> dict[str, Any]:
 
 def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def argument_object(call: ToolCall, notes: Notes) -> dict[str, Any]:
+    """The arguments of a call as the object that must be sent; free text goes under `input`."""
+    if not call.arguments.strip():
+        return {}
+    try:
+        value = exact.loads(call.arguments)
+    except exact.ExactError:
+        value = None
+    if isinstance(value, dict):
+        return value
+    notes.tell("arguments", f"arguments of {call.name or 'a tool'} that are no JSON object as sent")
+    return {"input": call.arguments}
