@@ -7,6 +7,7 @@ Only containers under a `structural` key are looked into; what they hold is deco
 from __future__ import annotations
 
 import bisect
+import codecs
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -179,6 +180,9 @@ def _expected(what: str, text: str, position: int) -> str:
     return f"{what} is missing (near {text[position : position + 20]!r})"
 
 
+#: Stands for bytes that are no UTF-8 where it matters how many: never in a text that is decoded.
+_NO_UTF_8 = "\udcff"
+
 _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
@@ -200,17 +204,36 @@ class Bytes:
         self._chars = [0]
         self._bytes = [before]
         self._breaks: list[int] | None = None
+        if "\ufffd" in text:
+            self._note_replaced()
 
     def at(self, position: int) -> int:
         """The byte offset of one character."""
         if self._ascii:
             return self._before + position
         known = bisect.bisect_right(self._chars, position) - 1
+        if self._chars[known] == position:
+            return self._bytes[known]
         found = self._after(self._bytes[known], position - self._chars[known])
         if known == len(self._chars) - 1:
             self._chars.append(position)
             self._bytes.append(found)
         return found
+
+    def _note_replaced(self) -> None:
+        """Know where bytes stand that are no UTF-8: each run of them is one character."""
+        ends: list[tuple[int, int]] = []
+
+        def note(error: UnicodeError) -> tuple[str, int]:
+            assert isinstance(error, UnicodeDecodeError)
+            ends.append((error.start, error.end))
+            return _NO_UTF_8, error.end
+
+        codecs.register_error("compaction.note", note)
+        text = self._data[self._before :].decode("utf-8", "compaction.note")
+        for found, (start, end) in zip(re.finditer(_NO_UTF_8, text), ends, strict=True):
+            self._chars += (found.start(), found.end())
+            self._bytes += (self._before + start, self._before + end)
 
     def _after(self, start: int, characters: int) -> int:
         """The offset `characters` further on: as many bytes that do not continue a character."""

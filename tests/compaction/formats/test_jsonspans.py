@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 from chat_documents import SPACE, chat_message, request
@@ -87,3 +88,23 @@ def test_what_stands_before_a_fault_is_kept(text: str, kept: list[object], close
 def test_faults_are_errors_and_not_crashes(text: str) -> None:
     with pytest.raises(ExactError):
         scan(text, {"a"})
+
+
+#: Characters of one to four bytes, and bytes that are no UTF-8.
+_PIECES = [b"a", "é".encode(), "😀".encode(), b"\xff", b"\x80\x81", b"\xe2\x82", b"\xed\xa0\x80"]
+
+
+@given(st.lists(st.sampled_from([*_PIECES, "\ufffd".encode()])), st.booleans(), st.randoms())
+def test_bytes_that_are_no_utf_8_shift_nothing(
+    pieces: list[bytes], mark: bool, chance: random.Random
+) -> None:
+    text = b"".join(pieces).decode("utf-8", "replace")
+    data = b"\xef\xbb\xbf" * mark + b"".join(pieces)
+    offsets = Bytes(text, data, 3 * mark)
+    positions = list(range(len(text) + 1))
+    chance.shuffle(positions)
+    found = {position: offsets.at(position) for position in positions}
+    assert found[len(text)] == len(data)
+    for position, character in enumerate(text):
+        own = data[found[position] : found[position + 1]]
+        assert own.decode("utf-8", "replace") == character
