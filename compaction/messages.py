@@ -345,6 +345,7 @@ class RecordedCompaction:
 
     `at` is the index of the first message after it (its summary, where there is one) in the list
     of the session; `before` and `after` are token counts of the tool, None when not recorded.
+    `summary` is the text of its summary where that is not among the messages.
     """
 
     at: int
@@ -352,6 +353,7 @@ class RecordedCompaction:
     before: int | None = None
     after: int | None = None
     line: int | None = None
+    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,11 +92,12 @@ def replay(
     "message", "before", "after", "summarized", "kept", "replaced", "summary",
     "pays_back_after"}, ...], "declined": [{"calls", "message", "before", "reason"}, ...],
     "recorded", "needed_later": {"score", "refetched_tokens", "constraints", "needs": [{"text",
-    "kind", "of", "at", "how", "tokens"}, ...]}, "contexts": [N, ...], "findings"}.
+    "kind", "of", "at", "how", "tokens"}, ...]}, "recorded_lost" (the same for the real
+    compactions) | null, "contexts": [N, ...], "findings"}.
     """
     from compaction.needing import forgotten, needs_of
+    from compaction.replaying import recorded_walk, uncompacted
     from compaction.replaying import replay as run_again
-    from compaction.replaying import uncompacted
     from tui.cli_work import load_session, policy_of
 
     settings = Settings.of(given)
@@ -107,11 +108,14 @@ def replay(
         summary=_summary(summary),
         prices=prices_from(price_file, price_model, session.model),
     )
-    gone = forgotten(needs_of(session, run.line.counts), run.walked, run.summaries)
+    needs = needs_of(session, run.line.counts)
+    gone = forgotten(needs, run.walked, run.summaries)
+    theirs = forgotten(needs, *recorded_walk(run.line)) if run.recorded else None
     if as_json:
-        print_json({**run.as_json(), "needed_later": gone.as_json()})
+        real = theirs.as_json() if theirs is not None else None
+        print_json({**run.as_json(), "needed_later": gone.as_json(), "recorded_lost": real})
     else:
-        _print(Printer.standard(), run, gone)
+        _print(Printer.standard(), run, gone, theirs)
     return 0
 
 
@@ -131,7 +135,7 @@ def _summary(text: str) -> Any:
 # --------------------------------------------------------------------------------- for people
 
 
-def _print(printer: Printer, run: Replay, gone: Forgotten) -> None:
+def _print(printer: Printer, run: Replay, gone: Forgotten, theirs: Forgotten | None) -> None:
     print_title(printer, run.session, run.line.counts)
     keeps = "what fits" if run.policy.keep_recent is None else f"{run.policy.keep_recent}"
     printer.line(
@@ -144,7 +148,7 @@ def _print(printer: Printer, run: Replay, gone: Forgotten) -> None:
     _print_totals(printer, run)
     _print_compactions(printer, run)
     _print_declined(printer, run)
-    _print_recorded(printer, run)
+    _print_recorded(printer, run, gone, theirs)
     _print_needed(printer, gone)
     if run.findings:
         printer.heading("Findings")
@@ -268,8 +272,10 @@ def _print_declined(printer: Printer, run: Replay) -> None:
     _more(printer, len(run.declined))
 
 
-def _print_recorded(printer: Printer, run: Replay) -> None:
-    if not run.recorded:
+def _print_recorded(
+    printer: Printer, run: Replay, gone: Forgotten, theirs: Forgotten | None
+) -> None:
+    if theirs is None:
         return
     printer.heading("Compactions the tool really made")
     printer.table(
@@ -282,6 +288,9 @@ def _print_recorded(printer: Printer, run: Replay) -> None:
             ]
             for each in run.recorded
         ],
+    )
+    printer.line(
+        f"  of what was needed later they lost {theirs.score:,} points, the policy {gone.score:,}"
     )
 
 

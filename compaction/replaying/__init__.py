@@ -28,7 +28,7 @@ from compaction.replaying.costs import (
     peak,
     totals,
 )
-from compaction.replaying.recorded import Recorded, recorded, uncompacted
+from compaction.replaying.recorded import Recorded, recorded, recorded_walk, uncompacted
 from compaction.replaying.sizes import DigestSizes, fixed_size
 from compaction.replaying.stepping import step
 from compaction.replaying.thrash import thrash
@@ -55,6 +55,7 @@ __all__ = [
     "Timeline",
     "Totals",
     "Walker",
+    "recorded_walk",
     "replay",
     "timeline",
     "uncompacted",

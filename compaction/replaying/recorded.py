@@ -10,6 +10,9 @@ from compaction.messages import Session
 from compaction.replaying.timeline import Timeline
 from compaction.replaying.walking import Compaction, Walked
 
+#: Messages behind the place of a compaction among which its summary stands.
+_BEHIND = 3
+
 #: Calls within which two compactions are at the same place.
 NEAR = 3
 
@@ -60,8 +63,42 @@ def uncompacted(session: Session) -> Session:
         if message.summary and message.summary != "compaction"
     ]
     messages = tuple(m for index, m in enumerate(session.messages) if not holds(gone, index))
-    moved = (replace(each, at=each.at - bisect_left(gone, each.at)) for each in session.compactions)
+    moved = (
+        replace(
+            each,
+            at=each.at - bisect_left(gone, each.at),
+            summary=_text(session, gone, each.at),
+        )
+        for each in session.compactions
+    )
     return replace(session, messages=messages, compactions=tuple(moved))
+
+
+def _text(session: Session, gone: list[int], at: int) -> str:
+    """The summary that stands at, or right behind, the place of a compaction."""
+    place = bisect_left(gone, at)
+    if place < len(gone) and gone[place] <= at + _BEHIND:
+        return session.messages[gone[place]].text
+    return ""
+
+
+def recorded_walk(line: Timeline) -> tuple[Walked, tuple[str, ...]]:
+    """The real compactions as a walk, and the texts of their summaries.
+
+    All before a compaction counts as summarized by it: what the tool carried over is not known.
+    """
+    made: list[Compaction] = []
+    texts: list[str] = []
+    prefix = line.counts.prefix
+    for each in line.session.compactions:
+        call = bisect_left(line.starts, each.at)
+        if call >= len(line) or (made and each.at <= made[-1].cut):
+            continue
+        start = made[-1].cut if made else 0
+        before = prefix[each.at] - prefix[start]
+        made.append(Compaction(call, each.at, start, each.at, (), before, 0, before, 0, 0))
+        texts.append(each.summary)
+    return Walked(tuple(made), (), ()), tuple(texts)
 
 
 def recorded(line: Timeline, walked: Walked) -> tuple[Recorded, ...]:

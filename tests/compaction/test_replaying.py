@@ -25,7 +25,7 @@ from compaction.messages import (
 from compaction.needing import forgotten, needs_of
 from compaction.policy import Clause, Head, Policy, Recent, Safety, SummaryBlock, Trigger
 from compaction.pricing import Prices
-from compaction.replaying import Replay, replay, uncompacted
+from compaction.replaying import Replay, recorded_walk, replay, uncompacted
 from compaction.replaying.accounting import unaccounted
 from compaction.replaying.stepping import step
 from compaction.replaying.timeline import Timeline, timeline
@@ -276,3 +276,28 @@ def test_a_session_without_calls() -> None:
     assert run.totals.sent == 0
     assert run.as_json()["peak"] == {"tokens": 0, "call": -1}
     assert Session is not None
+
+
+def test_what_the_real_compactions_lost_is_measured_alike() -> None:
+    messages = [
+        message("user", "Never open gate-9. The key is in /depot/key-17.txt."),
+        assistant(),
+        replace(user("The key lies in /depot/key-17.txt."), summary="claude-code"),
+        user(),
+        message("assistant", "It is in /depot/key-17.txt, for valve-3."),
+    ]
+    session = replace(
+        session_of(messages), history="full", compactions=(RecordedCompaction(2, trigger="auto"),)
+    )
+    whole = uncompacted(session)
+    [real] = whole.compactions
+    assert (real.at, real.summary) == (2, "The key lies in /depot/key-17.txt.")
+    line = timeline(whole, counts_of([50] * 4), find_groups(whole.messages))
+    walked, texts = recorded_walk(line)
+    needs = needs_of(whole, line.counts)
+    without = forgotten(needs, walked)
+    told = forgotten(needs, walked, texts)
+    assert {need.text for need in without.needs} - {need.text for need in told.needs} == {
+        "/depot/key-17.txt"
+    }
+    assert [need.how for need in told.needs] == ["constraint"]
