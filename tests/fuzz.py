@@ -44,6 +44,9 @@ _CONSTANT, _PER_MEGABYTE = 0.5, 1.0
 #: What reading may keep: bytes whatever the size, and times the input.
 _SPARE, _TIMES = 50 * _MEGABYTE, 10
 
+#: Bytes under which time and memory say nothing of the input.
+_TELLING = 20_000
+
 #: Every so many inputs a large one is timed, and one has its lines counted.
 _LARGE_EVERY, _TRACE_EVERY, _MEMORY_EVERY = 25, 10, 50
 
@@ -181,7 +184,8 @@ def _measured(tally: Tally, data: bytes, named: str | None, *, memory: bool) -> 
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        tally.memory = max(tally.memory, peak / len(data))
+        if len(data) > _TELLING:
+            tally.memory = max(tally.memory, peak / len(data))
         # Values too small for their memory are that much for whoever parses them.
         limit = max(_TIMES * len(data) + _SPARE, 2 * _parsed_alone(data))
         assert peak <= limit, f"{peak / _MEGABYTE:.0f} MB for {len(data) / _MEGABYTE:.2f} MB"
@@ -193,7 +197,8 @@ def _measured(tally: Tally, data: bytes, named: str | None, *, memory: bool) -> 
             start = time.process_time()
             _is_read(data, named)
             took = min(took, time.process_time() - start)
-    tally.slowest = max(tally.slowest, took * _MEGABYTE / len(data))
+    if len(data) > _TELLING:
+        tally.slowest = max(tally.slowest, took * _MEGABYTE / len(data))
     assert took <= allowed, f"{took:.1f} s for {len(data) / _MEGABYTE:.2f} MB"
 
 
