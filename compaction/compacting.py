@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from compaction.account import Fate, Regions, account_dropped, account_of, account_unchanged
 from compaction.altering import altered_messages
@@ -385,7 +386,9 @@ def _summary_message(plan: Plan, text: str) -> Message:
     return message(block.role, wrap_summary(text, block, _covered(plan)), summary="compaction")
 
 
+@lru_cache(maxsize=1)
 def _covered(plan: Plan) -> int:
+    # Asked for several times while one plan is carried out; plans are told by identity.
     every = plan.session.messages
     labels = (plan.policy.summary.label,)
     return sum(covered(every[index], labels) for index in plan.summarized)
