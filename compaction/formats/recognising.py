@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,9 @@ _FURTHEST = 16 * HEAD
 
 #: Members under which documents hold messages.
 _MESSAGE_KEYS = frozenset({"messages", "input", "output", "choices", "request", "response"})
+
+#: How a line of YAML begins: with a key, an element, or the mark of a document.
+_YAML = re.compile(rb"-(?:\s|$)|---|%YAML|[\w\"'.-]+[ \t]{0,9}:(?:\s|$)")
 
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -119,7 +123,7 @@ def unknown(source: Source, sample: Sample) -> SessionError:
             f"{name} is JSON without messages of any format known; name one with --as if it is "
             "one (`compaction formats` lists them)."
         )
-    if _may_be_yaml(source.data):
+    if _may_be_yaml(source.data) and _begins_as_yaml(sample.head):
         from compaction.formats.yamlfile import open_yaml
 
         try:
@@ -228,6 +232,14 @@ def _is_markdown(head: bytes) -> bool:
 def _may_be_yaml(data: bytes) -> bool:
     """Whether the text speaks of messages, told before the slow parser is asked."""
     return any(word in data for word in (b"role:", b'role":', b"interactions:"))
+
+
+def _begins_as_yaml(head: bytes) -> bool:
+    for line in head.split(b"\n"):
+        line = line.strip()
+        if line and not line.startswith(b"#"):
+            return _YAML.match(line) is not None
+    return False
 
 
 def _yaml(data: bytes) -> object:

@@ -103,6 +103,11 @@ def test_no_more_than_the_beginning_of_many_records_is_parsed() -> None:
         (b'{"sessionId": "s", "projectHash": "p", "messages": 3}', "holds no messages of the form"),
         (b'{"a": [1, 2]}', "is JSON without messages"),
         (b'{"x": 1,\n "messages" 2}', "is broken JSON: line 2: "),
+        (
+            b"# Notes\n\nThe [role]: of it: {x",
+            "is no session: it is neither JSON, JSON lines nor YAML",
+        ),
+        (b"messages:\n- role: user\n content: [", "is no YAML: line 3"),
         (b"Dear diary", "is no session: it is neither JSON, JSON lines nor YAML"),
         (b'{"a":' * 100_000, "is nested too deep"),
         (b"[" * 100_000 + b"]" * 100_000, "is nested too deep"),
