@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from html import escape, unescape
 
 from compaction.errors import SessionError
@@ -23,6 +22,7 @@ from compaction.formats.leaving import LeftOut
 from compaction.formats.marktext import Lines, Run, fence_for
 from compaction.formats.pieces import Piece
 from compaction.formats.sketching import stands_in
+from compaction.formats.specstory_text import blocks, call_in, without_outputs
 from compaction.messages import (
     Media,
     Message,
@@ -44,7 +44,6 @@ _MARK = re.compile(
 )
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?Z?$")
 _TITLE = re.compile(rb"# (.+)$", re.MULTILINE)
-_SESSION = re.compile(r"<!-- .+ Session \S+ \(.*\) -->")
 
 #: How a message begins that Claude Code puts in place of what it compacted.
 _CONTINUED = "This session is being continued from a previous conversation"
@@ -58,15 +57,6 @@ _INJECTED = (
     "<system-reminder>",
     _CONTINUED,
 )
-
-_THINK = r"<think><details><summary>[^\n]*?</summary>\n?(?P<thought>.*?)</details></think>"
-_USE = r"<tool-use(?P<given>[^>\n]*)>(?P<inside>.*?)</tool-use>"
-_BLOCK = re.compile(rf"^(?:{_THINK}|{_USE})[ \t]*$", re.MULTILINE | re.DOTALL)
-_NAME = re.compile(r'data-tool-name="([^"\n]*)"')
-_ID = re.compile(r'data-tool-id="([^"\n]*)"')
-_FRAME = re.compile(r"\s*<details>\s*|\s*</details>\s*|<summary>.*?</summary>", re.DOTALL)
-_OUTPUT = re.compile(r"^(?P<fence>`{3,}|~{3,})(?:text)?\n(?P<text>.*?)\n?^(?P=fence)[ \t]*$",
-                     re.MULTILINE | re.DOTALL)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,13 +215,14 @@ def _cut(text: str) -> Sequence[Piece]:
     parts: list[Part] = []
     results: list[Part] = []
     at = 0
-    for block in _BLOCK.finditer(said):
-        parts += _plain(said[at : block.start()])
-        at = block.end()
-        if block["thought"] is not None:
-            parts.append(Thinking(unescape(block["thought"].strip("\n"))))
+    for block in blocks(said):
+        parts += _plain(said[at : block.start])
+        at = block.end
+        inside = said[block.first : block.last]
+        if block.given is None:
+            parts.append(Thinking(unescape(inside.strip("\n"))))
             continue
-        call, result = _use(block["given"], block["inside"], len(results))
+        call, result = call_in(block.given, inside, len(results))
         parts.append(call)
         results.append(result)
     parts += _plain(said[at:])
@@ -243,31 +234,9 @@ def _plain(text: str) -> tuple[Part, ...]:
     return (Text(_unescaped(text.strip())),) if text.strip() else ()
 
 
-def _use(given: str, inside: str, number: int) -> tuple[ToolCall, ToolResult]:
-    name = _NAME.search(given)
-    stated = _ID.search(given)
-    tool = unescape(name[1]) if name else "tool"
-    shown = re.sub(r"[^a-zA-Z0-9_-]", "_", tool)[:20] or "tool"
-    made = f"{shown}-{sha256(inside.encode('utf-8', 'replace')).hexdigest()[:12]}-{number}"
-    call = unescape(stated[1]) if stated else made
-    output = next(reversed(list(_OUTPUT.finditer(inside))), None)
-    asked = inside if output is None else inside[: output.start()] + inside[output.end() :]
-    arguments = unescape(_FRAME.sub("", asked).strip())
-    # A result that is empty is not shown at all.
-    shown_text = unescape(output["text"]) if output is not None else ""
-    result = ToolResult(call, (Text(shown_text),) if shown_text else (), name=tool)
-    return ToolCall(call, tool, arguments), result
-
-
 def _keep(text: str, indexes: Sequence[int]) -> str:
     """The lines of a block; without what the tools gave, where only the calls stay."""
-    if 1 in indexes:
-        return text
-
-    def without(use: re.Match[str]) -> str:
-        return _OUTPUT.sub("", use[0]) if use["inside"] is not None else use[0]
-
-    return _BLOCK.sub(without, text)
+    return text if 1 in indexes else without_outputs(text)
 
 
 # ----------------------------------------------------------------------------------- writing
