@@ -123,6 +123,10 @@ COMMANDS: tuple[Command, ...] = (
         "pane-findings", "Findings", "Show what is wrong or at risk.", "4", _LOOK,
         action="pane('findings')",
     ),
+    _command(
+        "pane-replay", "Replay", "Run the policy over the whole session, call by call.", "6",
+        _LOOK, action="pane('replay')",
+    ),
     _command("open-message", "Open the message", "Read the message at length.", "enter", _LOOK),
     _command("theme", "Theme", "Choose the colours.", "T", _LOOK),
     _command("presenter", "Presenter", "Bigger bars and less around them.", "P", _LOOK),

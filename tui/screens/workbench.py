@@ -26,6 +26,7 @@ from tui.widgets.key_line import KeyLine
 from tui.widgets.message_list import MessageList
 from tui.widgets.minimap import Minimap
 from tui.widgets.pane_tabs import PaneTabs
+from tui.widgets.replay_view import ReplayView
 from tui.widgets.result_view import ResultView
 from tui.widgets.search_bar import SearchBar
 from tui.widgets.slider import Slider
@@ -73,6 +74,7 @@ class WorkbenchScreen(WorkbenchActions):
                     yield SummaryView(id="summary")
                     yield ResultView(id="result")
                     yield FindingsView(id="findings")
+                    yield ReplayView(id="replay")
         yield TourCard(self.settings.keymap, id="tour")
         yield KeyLine(rebound(self.settings.keymap), id="keys")
 

@@ -245,7 +245,11 @@ class WorkbenchLive(WorkbenchSummarizing):
         self.show_title()
         self.show_verdict(plan)
         self.show_message(rows.cursor_message)
+        self.planned(plan)
         self._schedule_summary()
+
+    def planned(self, plan: Plan) -> None:
+        """Called with every new plan, once the list shows it."""
 
 
 def _same_cut(one: Plan, other: Plan) -> bool:

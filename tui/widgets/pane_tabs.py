@@ -17,7 +17,7 @@ from tui.settings import Pane
 from tui.widgets.looks import COMPONENTS, Tinted, css
 
 #: The panes in their order.
-PANES: Final[tuple[Pane, ...]] = ("message", "summary", "result", "findings")
+PANES: Final[tuple[Pane, ...]] = ("message", "summary", "result", "findings", "replay")
 
 
 class PaneTabs(Tinted, Widget):

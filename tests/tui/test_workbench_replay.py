@@ -1,0 +1,222 @@
+"""The replay pane on the workbench: it follows the sliders, and shows the list of then."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.widgets import ContentSwitcher
+
+import compaction
+import sample_sessions
+from compaction.policy import Policy
+from tests.tui.person import Person
+from tests.tui.widgets.stage import text_of
+from tui import replaying
+from tui.app import Workbench
+from tui.opening import Opening
+from tui.settings import Settings
+from tui.widgets.facts import Facts
+from tui.widgets.needs_list import NeedsList
+from tui.widgets.replay_view import ReplayView
+from tui.widgets.sawtooth import Sawtooth
+
+LOGIN = sample_sessions.path("login-refactor")
+SETTING = Policy(budget=40_000, keep_recent=20)
+
+
+class Replaying(Person):
+    """The running app with its replay pane."""
+
+    @property
+    def chart(self) -> Sawtooth:
+        """The chart."""
+        return self.screen.query_one(Sawtooth)
+
+    @property
+    def said(self) -> str:
+        """The facts under it."""
+        return "\n".join(text_of(self.screen.query_one(ReplayView).query_one(Facts)))
+
+    @property
+    def chips(self) -> str:
+        """The line over the list."""
+        return str(self.screen.query_one("#chips").render())
+
+    async def settle(self) -> None:
+        """Wait until nothing is under way."""
+        for _ in range(400):
+            await self.app.workers.wait_for_complete()
+            await self.pilot.pause()
+            run = self.screen._run
+            fresh = (
+                run is not None
+                and run.gone is not None
+                and run.replay.policy == self.screen.history.present.policy
+                and self.screen._fits(run)
+            )
+            waits = self.screen.pane == "replay" and not fresh and self.screen.session is not None
+            if not (self.screen.summarizing or self.screen.loading_session or waits):
+                return
+            await self.pilot.pause(0.02)
+        pytest.fail("the workbench never came to rest")
+
+
+@asynccontextmanager
+async def opened(
+    source: str | Path = LOGIN,
+    size: tuple[int, int] = (120, 40),
+    policy: Policy = SETTING,
+) -> AsyncIterator[Replaying]:
+    """The workbench with its replay pane in front."""
+    app = Workbench(Opening(str(source), str(source), policy=policy), Settings())
+    async with app.run_test(size=size) as pilot:
+        it = Replaying(app, pilot)
+        await it.settle()
+        await pilot.press("6")
+        await it.settle()
+        yield it
+
+
+async def test_the_pane_shows_the_replay_of_the_present_policy(alone: None) -> None:
+    expected = compaction.replay(compaction.load(LOGIN), SETTING)
+    async with opened() as it:
+        assert it.screen.query_one("#panes", ContentSwitcher).current == "replay"
+        saw = it.chart.saw
+        assert saw is not None
+        assert it.chart.has_focus
+        assert [saw.context(call) for call in range(saw.calls)] == list(expected.contexts())
+        assert saw.compactions == tuple(each.call for each in expected.compactions)
+        assert f"{saw.context(saw.calls - 1):,} tokens" in it.said
+        assert f"${expected.money:,.2f}" in it.said
+        assert it.screen.query_one(NeedsList).needs
+
+
+async def test_a_slider_replays_at_every_tick(alone: None) -> None:
+    async with opened() as it:
+        saw = it.chart.saw
+        it.screen._run = replaying.run(it.screen._run.past, SETTING)  # as quick as it is when warm
+        it.screen.action_focus_budget()
+        await it.pilot.press("pagedown")
+        await it.pilot.pause()
+        assert it.chart.saw is not saw
+        assert it.chart.saw.budget == it.plan.budget < SETTING.budget
+        await it.settle()
+
+
+async def test_a_slow_replay_waits_for_the_slider_to_rest(
+    alone: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.screens.workbench_replay.QUICK", 0.0)
+    async with opened() as it:
+        saw = it.chart.saw
+        it.screen.action_focus_budget()
+        await it.pilot.press("pagedown")
+        assert it.chart.saw is saw
+        await it.settle()
+        assert it.chart.saw.budget == it.plan.budget < SETTING.budget
+
+
+async def test_scrubbing_shows_the_list_as_it_stood(alone: None) -> None:
+    run = compaction.replay(compaction.load(LOGIN), SETTING)
+    async with opened() as it:
+        cursor, total = it.rows.cursor_message, it.rows.item_count
+        await it.pilot.press("home")
+        assert "call 1 of" in it.chips
+        assert it.rows.item_count == run.regions_at(0).end
+        await it.pilot.press("j")
+        made = run.compactions[0]
+        assert it.chart.call == made.call
+        assert "compacts" in it.said
+        assert f"a summary of ~{made.summary:,}" in it.said.replace("\n", " ").replace("  ", "")
+        assert it.rows.item_count == made.at
+        plan = it.rows.plan
+        regions = [plan.region(index) for index in range(made.at)]
+        assert regions.count("recent") == made.at - made.cut
+        assert regions[made.cut] == "recent"
+        assert regions[made.cut - 1] == "summarized"
+        assert "become one summary" in "\n".join(text_of(it.rows))
+        await it.pilot.press("escape")
+        assert it.rows.item_count == total
+        assert it.rows.plan is it.plan
+        assert it.rows.cursor_message == cursor
+        assert "stood" not in it.chips
+
+
+async def test_leaving_the_pane_restores_the_list(alone: None) -> None:
+    async with opened() as it:
+        total = it.rows.item_count
+        await it.pilot.press("home")
+        assert it.rows.item_count < total
+        await it.pilot.press("1")
+        assert it.rows.item_count == total
+        assert it.rows.plan is it.plan
+
+
+async def test_a_filter_and_the_past_narrow_together(alone: None) -> None:
+    async with opened() as it:
+        await it.pilot.press("f", *"role:tool", "enter")
+        await it.settle()
+        tools = it.rows.item_count
+        it.chart.focus()
+        await it.pilot.press("home", "shift+right")
+        end = it.screen._run.replay.regions_at(10).end
+        assert 0 < it.rows.item_count < tools
+        assert list(it.rows.rows) == [index for index in it.screen.rows if index < end]
+        await it.pilot.press("escape")
+        assert it.rows.item_count == tools
+
+
+async def test_enter_on_what_was_needed_goes_to_the_message(alone: None) -> None:
+    async with opened() as it:
+        needs = it.screen.query_one(NeedsList)
+        needs.focus()
+        await it.pilot.press("enter")
+        await it.pilot.pause()
+        assert it.rows.cursor_message == needs.needs[0].of
+        assert it.rows.has_focus
+
+
+async def test_under_a_hundred_columns_the_pane_has_the_screen(alone: None) -> None:
+    async with opened(size=(80, 24)) as it:
+        assert it.chart.has_focus
+        assert it.chart.size.width > 70
+        await it.pilot.press("home", "escape")
+        assert it.rows.has_focus
+        assert it.rows.item_count < it.plan.n
+        await it.pilot.press("escape")
+        assert it.rows.item_count == it.plan.n
+
+
+async def test_a_session_without_answers_says_so(alone: None, tmp_path: Path) -> None:
+    talk = tmp_path / "talk.json"
+    talk.write_text(json.dumps([{"role": "user", "content": "hello"}] * 3))
+    async with opened(talk) as it:
+        assert "nothing to replay" in it.said.replace("\n", " ")
+        await it.pilot.press("left", "home")
+
+
+async def test_a_recorded_compaction_is_undone_and_marked(alone: None) -> None:
+    source = sample_sessions.path("kanazawa-trip")
+    live = compaction.load(source)
+    whole = replaying.uncompacted(live)
+    async with opened(source) as it:
+        saw = it.chart.saw
+        assert saw is not None
+        if whole is live:
+            pytest.skip("this sample holds no compaction any more")
+        assert saw.recorded
+        assert "whole recorded history" in it.said.replace("\n", " ")
+        await it.pilot.press("home")
+        assert it.rows.item_count <= it.plan.n
+
+
+@pytest.mark.parametrize("name", ["hostile-upload", "scheduler-thinking", "support-chat"])
+async def test_every_sample_replays(alone: None, name: str) -> None:
+    async with opened(sample_sessions.path(name), policy=Policy(budget=2_000, keep_recent=4)) as it:
+        for key in ("home", "j", "right", "end", "k", "escape", "escape"):
+            await it.pilot.press(key)
+        assert not any(ord(char) < 32 and char != "\n" for char in it.said)
