@@ -75,12 +75,15 @@ class _Reading:
     def _message_lines(self) -> Session:
         """One message a line (or a single message)."""
         roots = self._file.roots
-        if not any(self._shape.is_message(root.value) for root in roots):
+        # A message that breaks off is none.
+        others = frozenset(
+            i
+            for i, root in enumerate(roots)
+            if root.closers or not self._shape.is_message(root.value)
+        )
+        if len(others) == len(roots):
             raise nothing(self._file, self._shape)
         spans = tuple(self._file.span(root) for root in roots)
-        others = frozenset(
-            i for i, root in enumerate(roots) if not self._shape.is_message(root.value)
-        )
         size = self._file.source.size
         listing = Listing(0, size, spans, others, lines=True)
         layout = Layout(0, size, (listing,))

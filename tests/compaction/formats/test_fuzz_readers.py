@@ -96,6 +96,7 @@ FOUND: tuple[tuple[str, bytes], ...] = (
     ("atif", (b'\xef\xbb\xbf{"schema_version": "ATIF-v1.5", "session_id": "a", "agent": '
              b'{"name": "a", "version": "1"}, "steps": [{"step_id": 1, "source": "user", '
              b'"message": "x"}]}')),
+    ("sharegpt", b'{"from": "human", "value": "x", "more": ["a",'),
     ("chatgpt", b'{"mapping": {"a": {"id": "a", "message": {"author": {"role": "user"}, "weight": '
                 b'1' + b"0" * 400 + b', "content": {"content_type": "text", "parts": ["x"]}}, '
                 b'"parent": null, "children": []}}, "current_node": "a"}'),
