@@ -138,10 +138,12 @@ def _about(name: str) -> str:
 @click.command(short_help="The session formats that can be read and written.")
 @json_option
 def formats(as_json: bool) -> None:
-    """The session formats. Each is recognised from its content, read, and written back.
+    """The session formats. Each is recognised from its content, read, and written back, but for
+    a few that can only be read.
 
     \b
-    --json prints {"formats": [{"name", "title", "dialect", "suffix"}, ...]}.
+    --json prints {"formats": [{"name", "title", "dialect", "suffix", "read_only"}, ...]};
+    read_only is a sentence that says why, or "".
     """
     from compaction.formats import FORMATS
 
@@ -154,6 +156,7 @@ def formats(as_json: bool) -> None:
                         "title": each.title,
                         "dialect": each.dialect,
                         "suffix": each.suffix,
+                        "read_only": each.read_only,
                     }
                     for each in FORMATS
                 ]
@@ -161,6 +164,21 @@ def formats(as_json: bool) -> None:
         )
         return
     Printer.standard().table(
-        [Column("format"), Column("files"), Column("checked as"), Column("what it is")],
-        [[Cell(each.name, "1"), each.suffix, each.dialect, each.title] for each in FORMATS],
+        [
+            Column("format"),
+            Column("files"),
+            Column("checked as"),
+            Column("what it is"),
+            Column(),
+        ],
+        [
+            [
+                Cell(each.name, "1"),
+                each.suffix,
+                each.dialect,
+                each.title,
+                Cell("read only" if each.read_only else "", "2"),
+            ]
+            for each in FORMATS
+        ],
     )
