@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 
 from compaction.policy import Policy
 from tests.differential.cases import Case
@@ -17,7 +18,6 @@ class Original:
     """One original: the package it is in, how it is run, and how it is said as a policy."""
 
     package: str
-    module: str
     what: str
     run: Callable[[Case, int], Outcome]
     policy: Callable[[Case, int], Policy]
@@ -26,6 +26,14 @@ class Original:
     tools: bool = True
     system: bool = True
     light: bool = False
+
+
+def installed(original: Original) -> str:
+    """The version of the package that is installed; "" for none."""
+    try:
+        return version(original.package)
+    except PackageNotFoundError:
+        return ""
 
 
 def never(case: Case, mine: Outcome, theirs: Outcome) -> str:

@@ -184,15 +184,15 @@ def _targets(case: Case) -> list[int]:
 
 HEAVIER: dict[str, Original] = {
     "llama-index": Original(
-        "llama-index-core", "llama_index", "ChatSummaryMemoryBuffer, head: none, by contents",
+        "llama-index-core", "ChatSummaryMemoryBuffer, head: none, by contents",
         run_llama_index, _llama_policy, _llama_known, quarters, system=False,
     ),
     "semantic-kernel": Original(
-        "semantic-kernel", "semantic_kernel", "ChatHistorySummarizationReducer, no threshold",
+        "semantic-kernel", "ChatHistorySummarizationReducer, no threshold",
         run_semantic_kernel, _kernel_policy, _kernel_known, _targets,
     ),
     "autogen-head-tail": Original(
-        "autogen-core", "autogen_core", "HeadAndTailChatCompletionContext, under safety: off",
+        "autogen-core", "HeadAndTailChatCompletionContext, under safety: off",
         run_autogen, _autogen_policy, _autogen_known, _targets,
     ),
 }  # fmt: skip

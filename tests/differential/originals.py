@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from compaction.policy import Head, Policy, Safety, preset
+from tests.differential.agents import AGENTS
 from tests.differential.cases import Case
 from tests.differential.comparing import SUMMARY, Outcome
+from tests.differential.cutting import CUTTING
 from tests.differential.describing import Original, never, open_request
 from tests.differential.heavier import HEAVIER
 
@@ -180,20 +182,22 @@ def _langmem_known(case: Case, mine: Outcome, theirs: Outcome) -> str:
 
 ORIGINALS: dict[str, Original] = {
     "langchain-trim": Original(
-        "langchain-core", "langchain_core", "trim_messages, include_system, under safety: off",
+        "langchain-core", "trim_messages, include_system, under safety: off",
         run_trim, _trim_policy, never, light=True,
     ),
     "langchain-summarization": Original(
-        "langchain", "langchain", f"SummarizationMiddleware, keep {_KEEP} messages, head: none",
+        "langchain", f"SummarizationMiddleware, keep {_KEEP} messages, head: none",
         run_summarization, _summarization_policy, open_request, light=True,
     ),
     "langchain-context-editing": Original(
-        "langchain", "langchain", "ClearToolUsesEdit, keep 3",
+        "langchain", "ClearToolUsesEdit, keep 3",
         run_context_editing, _editing_policy, _small_result, light=True,
     ),
     "langmem": Original(
-        "langmem", "langmem", "summarize_messages, the same rest kept",
+        "langmem", "summarize_messages, the same rest kept",
         run_langmem, _langmem_policy, _langmem_known, light=True,
     ),
     **HEAVIER,
+    **CUTTING,
+    **AGENTS,
 }  # fmt: skip

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import logging
 import re
-from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 
 from tests.differential.cases import cases
 from tests.differential.comparing import Tally, compare
-from tests.differential.describing import Original
+from tests.differential.describing import Original, installed
 from tests.differential.originals import ORIGINALS
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -37,7 +35,7 @@ of the preset tell; there may be no others.
 def row(name: str, original: Original, tally: Tally) -> str:
     """One line of the table."""
     known = "; ".join(f"{count} {why}" for why, count in sorted(tally.known.items())) or "none"
-    what = f"{original.package} {version(original.package)}: {original.what}"
+    what = f"{original.package} {installed(original)}: {original.what}"
     numbers = f"{tally.total} | {tally.acted} | {tally.same}"
     return f"| {name} | {what} | {numbers} | {known} | {len(tally.unexplained)} |"
 
@@ -48,7 +46,7 @@ def main() -> None:
     written = RESULTS.read_text() if RESULTS.exists() else ""
     rows = dict(re.findall(r"^(?=\| ([a-z-]+) \|)(.+)$", written, re.MULTILINE))
     for name, original in ORIGINALS.items():
-        if find_spec(original.module) is None:
+        if not installed(original):
             print(f"{name}: {original.package} is not installed, its row stays as it is")
             continue
         made = cases(tools=original.tools, system=original.system)
