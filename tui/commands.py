@@ -91,6 +91,10 @@ COMMANDS: tuple[Command, ...] = (
         "edit-outside", "Edit in $EDITOR", "Change the summary in your own editor.", "E", _SUMMARY
     ),
     _command(
+        "their-summary", "The tool's own summary",
+        "Show the summary that the recording tool made beside ours.", "S", _SUMMARY,
+    ),
+    _command(
         "export", "Export", "Write the compacted session to a file.", "x", _SESSION, footer=True
     ),
     _command(
@@ -102,7 +106,16 @@ COMMANDS: tuple[Command, ...] = (
         "conversation", "Conversation", "Choose another conversation of this file.", "C", _SESSION
     ),
     _command(
-        "history", "Live or full", "What is in the window now, or everything ever sent.", "v",
+        "whole-file", "Whole file", "Show what of the file is not in the window, and why.", "v",
+        _SESSION,
+    ),
+    _command(
+        "history", "Live or full", "What is in the window now, or everything ever sent.", "V",
+        _SESSION,
+    ),
+    _command(
+        "calibrate", "Counting",
+        "Count by o200k_base, calibrated on what the provider reported, or by chars/4.", "t",
         _SESSION,
     ),
     _command("follow", "Follow", "Take in what a running agent adds to the file.", "a", _SESSION),
@@ -124,8 +137,16 @@ COMMANDS: tuple[Command, ...] = (
         action="pane('findings')",
     ),
     _command(
+        "pane-usage", "Usage", "Show what takes the tokens: tools, files, repeats.", "5", _LOOK,
+        action="pane('usage')",
+    ),
+    _command(
         "pane-replay", "Replay", "Run the policy over the whole session, call by call.", "6",
         _LOOK, action="pane('replay')",
+    ),
+    _command(
+        "pane-sweep", "Sweep", "Show every budget and keep recent at once, as a map.", "7",
+        _LOOK, action="pane('sweep')",
     ),
     _command("open-message", "Open the message", "Read the message at length.", "enter", _LOOK),
     _command("theme", "Theme", "Choose the colours.", "T", _LOOK),

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from compaction.summary import Summarizer
     from compaction.tokens import Counts
     from tui.opening import Opening
+    from tui.session_facts import SessionFacts
+    from tui.whole_file import WholeFile
     from tui.widgets.result_view import ResultRow
 
 Post = Callable[[Event], object]
@@ -51,6 +53,7 @@ class Loaded(Event):
     session: Session
     counts: Counts
     groups: Groups
+    facts: SessionFacts
 
 
 @dataclass
@@ -92,6 +95,18 @@ class Summarized(Event):
     lost: tuple[str, ...] = ()
     rows: tuple[ResultRow, ...] = ()
     reason: str = ""
+    #: Exact values the tool's own summary holds, and how many of those ours loses.
+    theirs: tuple[int, int] | None = None
+
+
+@dataclass
+class Outside(Event):
+    """The records of the file that are not in the window, and where they stand."""
+
+    ticket: int
+    session: Session
+    whole: WholeFile | None
+    reason: str = ""
 
 
 @dataclass
@@ -121,6 +136,7 @@ def load(opening: Opening, ticket: int, post: Post, stopped: IsCancelled) -> Non
     from compaction.formats import load as load_session
     from compaction.groups import find_groups
     from compaction.tokens import estimate
+    from tui.session_facts import facts_of
 
     def tell(progress: Progress) -> None:
         post(LoadProgress(ticket, progress))
@@ -145,7 +161,8 @@ def load(opening: Opening, ticket: int, post: Post, stopped: IsCancelled) -> Non
         post(LoadFailed(ticket, f"{opening.name}: there is not enough memory to read it."))
         return
     with lasting():
-        loaded = Loaded(ticket, session, estimate(session), find_groups(session.messages))
+        groups = find_groups(session.messages)
+        loaded = Loaded(ticket, session, estimate(session), groups, facts_of(session))
     post(loaded)
 
 
@@ -222,15 +239,20 @@ def summarize(
     ticket: int,
     post: Post,
     stopped: IsCancelled,
+    theirs: int | None = None,
 ) -> None:
-    """Carry out `plan`: with the summarizer, or with the `text` a person wrote."""
+    """Carry out `plan`: with the summarizer, or with the `text` a person wrote.
+
+    `theirs` is the message with the tool's own summary, to be held against ours.
+    """
     from compaction.compacting import compact, compact_with_text
-    from compaction.evidence import survival
+    from compaction.evidence import occurs, survival
     from tui.resulting import result_rows
 
     kept: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     rows: tuple[ResultRow, ...] = ()
+    holds: tuple[int, int] | None = None
     try:
         # The account of a result has a value for every message.
         with lasting():
@@ -243,6 +265,12 @@ def summarize(
                 indexes, summary = list(result.plan.summarized), result.summary.content
                 found = survival(replaced, summary, indexes, cancelled=stopped)
                 kept, lost = _texts(found.kept), _texts(found.lost)
+                if theirs is not None:
+                    said = plan.session.messages[theirs].text
+                    of_kept, of_lost = (
+                        sum(occurs(value, said) for value in values) for values in (kept, lost)
+                    )
+                    holds = (of_kept + of_lost, of_lost)
             if result.made:
                 rows = result_rows(result)
     except CompactionError as error:
@@ -250,7 +278,22 @@ def summarize(
             post(Summarized(ticket, plan, None, reason=str(error)))
         return
     if not stopped():
-        post(Summarized(ticket, plan, result, kept, lost, rows))
+        post(Summarized(ticket, plan, result, kept, lost, rows, theirs=holds))
+
+
+def find_outside(session: Session, ticket: int, post: Post, stopped: IsCancelled) -> None:
+    """Find the records of the file that are not in the window."""
+    from tui.whole_file import whole_file
+
+    try:
+        with lasting():
+            found = whole_file(session)
+    except CompactionError as error:
+        if not stopped():
+            post(Outside(ticket, session, None, str(error)))
+        return
+    if not stopped():
+        post(Outside(ticket, session, found))
 
 
 def _texts(found: tuple[Evidence, ...]) -> tuple[str, ...]:

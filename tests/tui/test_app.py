@@ -30,7 +30,7 @@ from tui.widgets.summary_view import SummaryView
 CHAT = sample_sessions.path("support-chat")
 SETTING = Policy(budget=2_000, keep_recent=6)
 #: The groups of workers that end by themselves; a dialog is waited for by another.
-WORK = {"load", "count", "summary", "search", "filter"}
+WORK = {"load", "count", "summary", "search", "filter", "outside", "usage"}
 
 
 class Desk(Person):
@@ -355,10 +355,10 @@ async def test_full_history_and_back(desk: Open) -> None:
     compacted = sample_sessions.path("exchange-rates-codex")
     async with desk(compacted) as it:
         live = it.plan.n
-        await it.press("v")
+        await it.press("V")
         assert it.plan.session.history == "full"
         assert it.plan.n > live
-        await it.press("v")
+        await it.press("V")
         assert it.plan.n == live
 
 

@@ -31,7 +31,9 @@ from tui.widgets.result_view import ResultView
 from tui.widgets.search_bar import SearchBar
 from tui.widgets.slider import Slider
 from tui.widgets.summary_view import SummaryView
+from tui.widgets.sweep_view import SweepView
 from tui.widgets.tour_card import TourCard
+from tui.widgets.usage_view import UsageView
 
 #: Token counts that windows and budgets are often set to.
 TICKS = (8_000, 32_000, 128_000, 200_000, 1_000_000)
@@ -74,7 +76,9 @@ class WorkbenchScreen(WorkbenchActions):
                     yield SummaryView(id="summary")
                     yield ResultView(id="result")
                     yield FindingsView(id="findings")
+                    yield UsageView(id="usage")
                     yield ReplayView(id="replay")
+                    yield SweepView(id="sweep")
         yield TourCard(self.settings.keymap, id="tour")
         yield KeyLine(rebound(self.settings.keymap), id="keys")
 

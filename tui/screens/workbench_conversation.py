@@ -9,7 +9,7 @@ from textual import work
 from compaction.messages import Conversation, Session
 from compaction.plaintext import one_line
 from tui.screens.choose import Choice, Choose
-from tui.screens.workbench_summary import WorkbenchSummary
+from tui.screens.workbench_usage import WorkbenchUsage
 from tui.state import with_pins
 from tui.widgets.looks import counted, grouped
 
@@ -17,7 +17,7 @@ from tui.widgets.looks import counted, grouped
 _LABEL = 60
 
 
-class WorkbenchConversation(WorkbenchSummary):
+class WorkbenchConversation(WorkbenchUsage):
     """Chooses a conversation."""
 
     _conversation_asked = False

@@ -99,6 +99,8 @@ class WorkbenchFigures(WorkbenchPanes):
                 Fact(counted(len(session.messages), "message"), 3),
                 Fact(f"{sign}{grouped(counts.total)} tokens"),
                 Fact("full history" if session.history == "full" else "", 1),
+                Fact("whole file" if self.whole is not None else "", 1),
+                Fact(self._reported()),
                 Fact("following" if self.following else "", 1),
                 Fact(shown, 2),
                 Fact(counts.label, 6),
@@ -107,6 +109,11 @@ class WorkbenchFigures(WorkbenchPanes):
         self.query_one(TitleLine).show(
             Title(name, tuple(facts), f"policy: {policy.name} ▾")
         )
+
+    def _reported(self) -> str:
+        """What the provider itself counted for the last response."""
+        reported = self.facts.reported if self.facts is not None else None
+        return f"provider {grouped(reported)}" if reported else ""
 
     def show_verdict(self, plan: Plan) -> None:
         """What stands in the way of the setting, in one sentence under the sliders."""

@@ -85,6 +85,13 @@ class WorkbenchFinding(WorkbenchLive):
 
     # ------------------------------------------------------------------------------- search
 
+    def look_for_none(self) -> None:
+        """Close the search, so that the hits can be something else."""
+        bar = self.query_one(SearchBar)
+        if bar.is_open:
+            bar.close()
+        self._look_for("")
+
     def _look_for(self, needle: str) -> None:
         self._search_ticket += 1
         self._needle = needle
@@ -123,7 +130,7 @@ class WorkbenchFinding(WorkbenchLive):
 
     def _to_hit(self, step: int, *, here: bool) -> None:
         rows = self.query_one(MessageList)
-        at = rows.cursor_message or 0
+        at = rows.cursor_near
         if here:
             at -= 1
         place = filtering.next_hit(self.hits, at, step)

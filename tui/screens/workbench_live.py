@@ -96,11 +96,13 @@ class WorkbenchLive(WorkbenchSummarizing):
         """Show the session with estimated sizes, and count it."""
         if event.ticket != self._load_ticket:
             return
-        self.loading_session = False
+        self.loading_session = self.count_failed = False
         first = self.session is None
         before, self.session = self.session, event.session
         self.groups = event.groups
         self.counts = event.counts
+        self.facts = event.facts
+        self.query_one(BudgetBars).reported = event.facts.reported
         # What was loaded stays; the collector need not look at it again and again.
         gc.freeze()
         if isinstance(self.opening.source, str):
@@ -158,7 +160,9 @@ class WorkbenchLive(WorkbenchSummarizing):
     def on_count_failed(self, event: loading.CountFailed) -> None:
         """The estimates stay."""
         if event.ticket == self._count_ticket:
+            self.count_failed = True
             self.workbench.say(event.reason, severity="warning", title="Sizes are estimates")
+            self.recounted()
 
     def _renew(self, counts: Counts, *, fresh: bool, ranges: bool) -> None:
         """Take in new counts: another planner over the known groups, the list's new sizes."""
@@ -173,6 +177,10 @@ class WorkbenchLive(WorkbenchSummarizing):
         self._replan(show=fresh or rows.counts is None)
         if counts.exact:
             self.show_message(rows.cursor_message)
+        self.recounted()
+
+    def recounted(self) -> None:
+        """Called when there are other counts, and a plan made with them."""
 
     # ----------------------------------------------------------------------------- planning
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.widgets import ContentSwitcher
@@ -16,6 +17,7 @@ from tui.widgets.message_list import MessageList
 from tui.widgets.pane_tabs import PaneTabs
 from tui.widgets.result_view import ResultView
 from tui.widgets.summary_view import SummaryShown, SummaryView
+from tui.widgets.their_summary import Theirs
 from tui.widgets.tour_card import TourCard
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ class WorkbenchPanes(WorkbenchState):
 
     _shown_findings: tuple[Finding, ...] | None = None
     _shown_message: tuple[object, ...] = ()
+    #: The message with the tool's own summary, and its text.
+    _theirs: tuple[object, str] = (None, "")
 
     def show_pane(self, pane: Pane, *, focus: bool = False) -> None:
         """Bring a pane to the front; `focus` also goes there."""
@@ -104,8 +108,21 @@ class WorkbenchPanes(WorkbenchState):
         view = self.query_one(SummaryView)
         if view.editing:
             return
-        view.show(self._summary_shown(plan, result))
+        view.show(replace(self._summary_shown(plan, result), theirs=self.their_summary()))
         self.show_tabs()
+
+    def their_summary(self) -> Theirs | None:
+        """The newest summary that the recording tool made; None where it made none."""
+        session, facts, counts = self.session, self.facts, self.counts
+        if session is None or counts is None or facts is None or facts.theirs is None:
+            return None
+        index = facts.theirs
+        message = session.messages[index]
+        if self._theirs[0] is not message:
+            self._theirs = (message, message.text)
+        return Theirs(
+            self._theirs[1], index, message.summary, counts.tokens[index], self.theirs_hold
+        )
 
     def _summary_shown(self, plan: Plan | None, result: Compacted | None) -> SummaryShown:
         if plan is None:

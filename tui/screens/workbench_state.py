@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tui.app import Workbench
     from tui.filtering import Filter
     from tui.opening import Opening
+    from tui.session_facts import SessionFacts
+    from tui.whole_file import WholeFile
     from tui.widgets.result_view import ResultRow
 
 
@@ -38,11 +40,16 @@ class WorkbenchState(Screen[None]):
         self.groups: Groups | None = None
         self.planner: Planner | None = None
         self.plan: Plan | None = None
+        self.facts: SessionFacts | None = None
+        #: The records beside the window, while they are shown.
+        self.whole: WholeFile | None = None
         self.result: Compacted | None = None
         self.result_rows: tuple[ResultRow, ...] = ()
         #: What the summary still says of what it replaced, and what it does not.
         self.kept_values: tuple[str, ...] = ()
         self.lost_values: tuple[str, ...] = ()
+        #: How many of both the tool's own summary holds, and how many of the lost ones.
+        self.theirs_hold: tuple[int, int] | None = None
         self.summary_reason = ""
         self.summarizing = False
         self.filters: tuple[Filter, ...] = ()
@@ -53,6 +60,8 @@ class WorkbenchState(Screen[None]):
         self.following = False
         self.export_wanted = False
         self.loading_session = False
+        #: Counting is not possible: the estimates stay.
+        self.count_failed = False
         self.stop_loading = False
         self.keep_place = False
 

@@ -84,9 +84,12 @@ class WorkbenchSummarizing(WorkbenchFigures):
         summarizer, post = self.opening.summarizer, self.post_message
         # One that waits for a program or a server keeps nobody from the interpreter.
         turn = self._summary_turn if edit is not None or self.is_free() else None
-        leavable(
-            lambda: loading.summarize(plan, summarizer, edit, ticket, post, stopped), stopped, turn
-        )
+        theirs = self.facts.theirs if self.facts is not None else None
+
+        def summarize() -> None:
+            loading.summarize(plan, summarizer, edit, ticket, post, stopped, theirs)
+
+        leavable(summarize, stopped, turn)
 
     def on_summarized(self, event: loading.Summarized) -> None:
         """Show the real summary and its size, unless something newer is on its way."""
@@ -95,6 +98,7 @@ class WorkbenchSummarizing(WorkbenchFigures):
         self.summarizing = False
         self.result, self.result_rows = event.result, event.rows
         self.kept_values, self.lost_values = event.kept, event.lost
+        self.theirs_hold = event.theirs
         self.summary_reason = event.reason
         self._show_outcome()
 
@@ -111,6 +115,7 @@ class WorkbenchSummarizing(WorkbenchFigures):
     def _no_result(self) -> None:
         self.result, self.result_rows = None, ()
         self.kept_values, self.lost_values = (), ()
+        self.theirs_hold = None
 
     def outcome(self) -> None:
         """Called when there is a result, or none is to be expected."""

@@ -39,6 +39,16 @@ class WorkbenchSummary(WorkbenchFinding):
         self.give_room()
         self.query_one(SummaryView).action_edit()
 
+    def action_their_summary(self) -> None:
+        """Show the summary that the tool itself made after ours, or ours alone."""
+        view = self.query_one(SummaryView)
+        if self.their_summary() is None:
+            self.workbench.say("The tool that recorded this session made no summary in it.")
+            return
+        self.show_pane("summary", focus=not self.has_class("-wide"))
+        if not view.editing:
+            view.beside = not view.beside
+
     def on_summary_view_edited(self, event: SummaryView.Edited) -> None:
         """Take the edited text, as one step of undo."""
         self.edit_summary(event.text)

@@ -12,6 +12,7 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tui.widgets.count_label import count_labels
 from tui.widgets.looks import (
     COMPONENTS,
     REGIONS,
@@ -27,6 +28,14 @@ from tui.widgets.looks import (
 if TYPE_CHECKING:
     from compaction.planning import Plan
 
+
+#: Of the legend: words, numbers of messages, the reason why nothing is done.
+_WORDINGS = (
+    (True, True, True),
+    (True, True, False),
+    (True, False, False),
+    (False, False, False),
+)
 
 #: From this height on every bar is two lines thick, for a demonstration.
 _THICK = 5
@@ -106,6 +115,7 @@ class BudgetBars(Tinted, Widget):
         super().__init__(name=name, id=id, classes=classes, disabled=disabled)
         self._plan: Plan | None = None
         self._figures: BarFigures | None = None
+        self._reported: int | None = None
 
     def show(self, plan: Plan | None, summary_tokens: int | None = None) -> None:
         """Show a plan; `summary_tokens` is the real summary's size, None for its estimate."""
@@ -113,6 +123,17 @@ class BudgetBars(Tinted, Widget):
         shown = None if plan is None else figures(plan, summary_tokens)
         if shown != self._figures or _legend_key(before) != _legend_key(plan):
             self._figures = shown
+            self.refresh()
+
+    @property
+    def reported(self) -> int | None:
+        """What the provider counted for the last response; None where nothing tells it."""
+        return self._reported
+
+    @reported.setter
+    def reported(self, reported: int | None) -> None:
+        if reported != self._reported:
+            self._reported = reported
             self.refresh()
 
     @property
@@ -185,17 +206,22 @@ class BudgetBars(Tinted, Widget):
         return segments
 
     def _legend(self, shown: BarFigures, width: int, palette: Palette) -> Strip:
-        """What the colours mean, in the longest wording that fits."""
+        """What the colours mean and how good the counts are, in the longest words that fit."""
         plan = self._plan
         assert plan is not None
+        labels = count_labels(plan.counts, self._reported)
         strip = Strip([])
-        for words, numbers in ((True, True), (True, False), (False, False)):
+        # The words of the colours matter more than those of the counts, which can be short.
+        for words, numbers, reason in _WORDINGS:
             segments = _legend_of(shown, plan, palette, words=words, numbers=numbers)
-            if words and plan.reason and not plan.compacts:
+            if reason and plan.reason and not plan.compacts:
                 segments.append(Segment(plan.reason, palette.muted))
             strip = Strip([Segment(" " * (8 if width >= 40 else 2), palette.text), *segments])
-            if strip.cell_length <= width:
-                break
+            room = width - strip.cell_length - 1
+            label = next((one for one in labels if cell_len(one) <= room), None)
+            if label is not None:
+                gap = " " * (width - strip.cell_length - cell_len(label))
+                return Strip([*strip, Segment(gap, palette.text), Segment(label, palette.muted)])
         return strip
 
 
@@ -203,7 +229,8 @@ def _legend_key(plan: Plan | None) -> tuple[object, ...]:
     """What the legend says beside the figures."""
     if plan is None:
         return ()
-    return plan.n, plan.head_end, plan.cut, len(plan.kept), plan.compacts, plan.reason
+    kept, label = len(plan.kept), plan.counts.label
+    return plan.n, plan.head_end, plan.cut, kept, plan.compacts, plan.reason, label
 
 
 def _legend_of(

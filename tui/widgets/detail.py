@@ -79,6 +79,7 @@ class MessageDetail(Vertical):
     ) -> None:
         super().__init__(name=name, id=id, classes=classes, disabled=disabled)
         self._message: Message | None = None
+        self._record = ""
         self._mode = "plain"
         self._unfolded = False
 
@@ -109,7 +110,13 @@ class MessageDetail(Vertical):
         self.query_one(MessageHead).show(facts, region if message is not None else "")
         if message is self._message and message is not None:
             return
-        self._message = message
+        self._message, self._record = message, ""
+        self._show_content()
+
+    def show_record(self, text: str, *facts: str) -> None:
+        """Show a record of the file that is no message, as it stands there."""
+        self.query_one(MessageHead).show([plain(fact, 200) for fact in facts])
+        self._message, self._record = None, text
         self._show_content()
 
     @property
@@ -132,7 +139,8 @@ class MessageDetail(Vertical):
         self.set_class(False, "-markdown")
         self._say("")
         if message is None:
-            self.pane.show([Passage("No message here.", "faint")])
+            none = Passage("No message here.", "faint")
+            self.pane.show([Passage(self._record, "muted") if self._record else none])
         elif self._mode == "raw":
             self._say("raw record · r shows it as text")
             self.pane.show(raw_passages(message))

@@ -17,7 +17,12 @@ from tui.settings import Pane
 from tui.widgets.looks import COMPONENTS, Tinted, css
 
 #: The panes in their order.
-PANES: Final[tuple[Pane, ...]] = ("message", "summary", "result", "findings", "replay")
+PANES: Final[tuple[Pane, ...]] = (
+    "message", "summary", "result", "findings", "usage", "replay", "sweep",
+)  # fmt: skip
+
+#: Letters of a name that stay, however little room there is.
+_SHORTEST = 3
 
 
 class PaneTabs(Tinted, Widget):
@@ -63,9 +68,20 @@ class PaneTabs(Tinted, Widget):
         if y:
             return Strip.blank(width)
         counts = dict(self._counts)
+        # What has no room goes in this order: the space between, the counts, the ends of names.
+        gap, longest = 1, max(map(len, PANES))
+
+        def needed() -> int:
+            names = sum(min(longest, len(each)) + 1 + gap for each in PANES)
+            return names + sum(len(count) + 1 for count in counts.values())
+
+        if needed() > width:
+            gap = 0
         for pane in ("summary", "findings"):
-            if sum(len(each) + 2 for each in PANES) + sum(map(len, counts.values())) + 2 > width:
+            if needed() > width:
                 counts.pop(pane, None)
+        while needed() > width and longest > _SHORTEST:
+            longest -= 1
         segments: list[Segment] = []
         self._places = []
         at = 0
@@ -74,7 +90,10 @@ class PaneTabs(Tinted, Widget):
             if pane == self._open:
                 style = palette.accent + Style(bold=True, underline=True)
             count = counts.get(pane, "")
-            text = f" {pane}"
+            if pane == "findings" and self._urgent and not count and pane != self._open:
+                # Where the number has no room the name says it.
+                style = palette.error
+            text = f" {pane[:longest]}"
             start = at
             segments += [Segment(" ", palette.text), Segment(text[1:], style)]
             at += len(text)
@@ -82,8 +101,8 @@ class PaneTabs(Tinted, Widget):
                 urgent = palette.error if self._urgent and pane == "findings" else palette.muted
                 segments.append(Segment(f" {count}", urgent))
                 at += len(count) + 1
-            segments.append(Segment(" ", palette.text))
-            at += 1
+            segments.append(Segment(" " * gap, palette.text))
+            at += gap
             self._places.append((start, at, pane))
         return Strip(segments).adjust_cell_length(width, palette.text)
 

@@ -17,6 +17,7 @@ from compaction.plaintext import block
 from tui.widgets.looks import grouped, plain
 from tui.widgets.text_flow import Passage
 from tui.widgets.text_pane import TextPane
+from tui.widgets.their_summary import Theirs, beside, their_passages
 
 State = Literal["none", "computing", "failed", "made"]
 
@@ -46,6 +47,7 @@ class SummaryShown:
     kept: Sequence[str] = field(default=())
     lost: Sequence[str] = field(default=())
     needed: Sequence[str] = field(default=())
+    theirs: Theirs | None = None
 
 
 class SummaryView(Vertical):
@@ -90,6 +92,7 @@ class SummaryView(Vertical):
     ) -> None:
         super().__init__(name=name, id=id, classes=classes, disabled=disabled)
         self._shown = SummaryShown()
+        self._beside = False
 
     def compose(self) -> ComposeResult:
         yield Static("", id="summary-head", markup=False)
@@ -104,7 +107,21 @@ class SummaryView(Vertical):
         same_place = shown.state == self._shown.state == "made"
         self._shown = shown
         self.query_one("#summary-head", Static).update(head_of(shown))
-        self.query_one(TextPane).show(passages_of(shown), keep_place=same_place)
+        self._show_text(keep_place=same_place)
+
+    def _show_text(self, *, keep_place: bool = False) -> None:
+        passages = passages_of(self._shown, theirs=self._beside)
+        self.query_one(TextPane).show(passages, keep_place=keep_place)
+
+    @property
+    def beside(self) -> bool:
+        """Whether the summary that the tool itself made is shown after ours."""
+        return self._beside
+
+    @beside.setter
+    def beside(self, beside: bool) -> None:
+        self._beside = beside
+        self._show_text()
 
     @property
     def shown(self) -> SummaryShown:
@@ -152,8 +169,9 @@ class SummaryView(Vertical):
 
 def head_of(shown: SummaryShown) -> Content:
     """`role user · after the head · 1,214 tokens · digest · edited`."""
+    own = f"the tool's own: {shown.theirs.label}" if shown.theirs is not None else ""
     if shown.state != "made":
-        return Content("")
+        return Content(own)
     facts = [f"role {plain(shown.role, 20)}"]
     if shown.place:
         facts.append(plain(shown.place, 40))
@@ -163,10 +181,25 @@ def head_of(shown: SummaryShown) -> Content:
         facts.append(plain(shown.summarizer, 60))
     if shown.edited:
         facts.append("edited")
+    if own:
+        facts.append(own)
     return Content(" · ".join(facts))
 
 
-def passages_of(shown: SummaryShown) -> list[Passage]:
+def passages_of(shown: SummaryShown, *, theirs: bool = False) -> list[Passage]:
+    """What the pane says; `theirs` adds the summary that the tool itself made."""
+    passages = _ours(shown)
+    if not theirs or shown.theirs is None:
+        return passages
+    made = shown.tokens if shown.state == "made" else None
+    both = their_passages(shown.theirs, len(shown.kept), len(shown.lost))
+    if made is not None:
+        # The two texts stand together, and what ours keeps and loses below them.
+        return [*beside(shown.theirs, made), passages[0], *both, *passages[1:]]
+    return [*beside(shown.theirs, made), *passages, *both]
+
+
+def _ours(shown: SummaryShown) -> list[Passage]:
     """The text as it is sent, and below it what survives and what is lost."""
     if shown.state == "computing":
         return [Passage(f"◌ {shown.reason or 'The summary is being made …'}", "muted")]
