@@ -17,9 +17,7 @@ from tui.settings import Pane
 from tui.widgets.looks import COMPONENTS, Tinted, css
 
 #: The panes in their order.
-PANES: Final[tuple[Pane, ...]] = (
-    "message", "summary", "result", "findings", "usage", "replay", "sweep",
-)  # fmt: skip
+PANES: Final[tuple[Pane, ...]] = ("message", "summary", "result", "findings", "usage", "replay")  # fmt: skip
 
 #: Letters of a name that stay, however little room there is.
 _SHORTEST = 3
