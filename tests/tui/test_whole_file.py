@@ -294,3 +294,9 @@ def test_marks_and_records_keep_their_places() -> None:
     assert one.mark_at(0) == 0
     assert items[one.boundary or 0] is None
     assert all(one.item_at(one.line_of(item)) == item for item in range(7))
+
+
+async def test_our_count_stays_where_the_title_is_short(person: Open, log: Path) -> None:
+    async with person(log, size=(80, 24)) as it:
+        title = text_of(it.screen.query_one("#title"))[0]
+        assert f"~{it.plan.counts.total:,} tokens" in title

@@ -100,7 +100,7 @@ class WorkbenchFigures(WorkbenchPanes):
                 Fact(f"{sign}{grouped(counts.total)} tokens"),
                 Fact("full history" if session.history == "full" else "", 1),
                 Fact("whole file" if self.whole is not None else "", 1),
-                Fact(self._reported()),
+                Fact(self._reported(), 1),
                 Fact("following" if self.following else "", 1),
                 Fact(shown, 2),
                 Fact(counts.label, 6),
