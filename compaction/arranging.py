@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from compaction.loose_results import members
 from compaction.planning import Plan
 
 
 def order_of(plan: Plan) -> list[int]:
     """Source indexes in the order of the result, with -1 for the summary."""
     between = sorted([*plan.kept, *(index for index in plan.cleared if index < plan.cut)])
-    stay = [*plan.head, *between, *range(plan.cut, plan.n)]
+    loose = members(plan).loose
+    recent = (index for index in range(plan.cut, plan.n) if index not in loose)
+    stay = [*plan.head, *between, *recent]
     stay.insert(_place(plan, stay), -1)
     return stay
 

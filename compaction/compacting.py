@@ -16,18 +16,21 @@ from compaction.arranging import order_of
 from compaction.clipping import clip_largest
 from compaction.errors import SummarizerError
 from compaction.findings import Finding
+from compaction.loose_results import DROPPED, NOTED, TOLD, members
 from compaction.marker import wrap_summary
 from compaction.messages import IsCancelled, Message, Session, message
 from compaction.planning import Plan
 from compaction.resulting import after_findings, summary_findings, validity_findings
 from compaction.secrets import mask, masked_kinds
 from compaction.summary import Placeholder, Summarizer, SummaryRequest, summarizer_named
-from compaction.summary.earlier import covered, earlier_summary
+from compaction.summary.earlier import covered, earlier_summary, is_bridge
 from compaction.summary.protocol import usable
 from compaction.tokens import count_message
 
 #: Tokens under which no text is worth asking a summarizer for.
 _LEAST = 8
+#: A summary, and a line on either side of it where roles take turns.
+_FEW = 3
 #: The plan's own finding about the size after compaction.
 _ESTIMATED = "over-after-compaction"
 
@@ -193,12 +196,12 @@ def _attempt(plan: Plan, summarizer: Summarizer, cancelled: IsCancelled | None) 
     if (
         plan.policy.summary.accept == "smaller"
         and made is not None
-        and made.tokens >= plan.tokens_summarized
+        and made.tokens >= (tokens := members(plan).tokens)
     ):
         return _failed(
             plan,
             f"The summary of {summarizer.name} has {made.tokens:,} tokens, not fewer than the "
-            f"{plan.tokens_summarized:,} of the {_many(plan)} it would replace.",
+            f"{tokens:,} of the {_many(plan)} it would replace.",
         )
     return result
 
@@ -207,6 +210,10 @@ def _text_of(summarizer: Summarizer, request: SummaryRequest, accept: str) -> tu
     """The text to use, and whether it may be cut off. Raises SummarizerError."""
     reply: object = summarizer.summarize(request)
     if getattr(summarizer, "verbatim", False) and isinstance(reply, str):
+        if accept != "any" and not reply.strip():
+            raise SummarizerError(
+                f"The {summarizer.name} has nothing to say in {request.max_tokens:,} tokens."
+            )
         return reply, False
     if accept == "smaller":
         checked = usable(reply, f"The summarizer {summarizer.name}")
@@ -220,7 +227,8 @@ def _text_of(summarizer: Summarizer, request: SummaryRequest, accept: str) -> tu
 def _request(plan: Plan, cancelled: IsCancelled | None) -> SummaryRequest:
     block = plan.policy.summary
     every = plan.session.messages
-    messages = tuple(every[index] for index in plan.summarized)
+    old = members(plan)
+    messages = tuple(every[index] for index in old.indexes)
     labels = (block.label,)
     update = plan.policy.iterate == "update"
     earlier = (earlier_summary(entry, labels) for entry in messages) if update else ()
@@ -228,13 +236,13 @@ def _request(plan: Plan, cancelled: IsCancelled | None) -> SummaryRequest:
     if block.accept == "smaller":
         frame = _summary_message(plan, "")
         bare = count_message(frame, plan.counts.counter)
-        limit = min(limit, plan.tokens_summarized - bare - 1)
+        limit = min(limit, old.tokens - bare - 1)
     after = plan.summarized[-1] + 1
     request = SummaryRequest(
         messages=messages,
         max_tokens=limit,
         counter=plan.counts.counter,
-        previous=tuple(text for text in earlier if text is not None),
+        previous=tuple(text for text in earlier if text),
         follows=every[after] if after < len(every) else None,
         labels=labels,
     )
@@ -242,22 +250,23 @@ def _request(plan: Plan, cancelled: IsCancelled | None) -> SummaryRequest:
 
 
 def _has_news(plan: Plan) -> bool:
-    """Whether the summarized part holds more than one earlier summary."""
-    if plan.policy.iterate != "update" or len(plan.summarized) != 1:
+    """Whether the summarized part holds more than one earlier summary and the lines beside it."""
+    if plan.policy.iterate != "update" or len(plan.summarized) > _FEW:
         return True
-    only = plan.session.messages[plan.summarized[0]]
-    return earlier_summary(only, (plan.policy.summary.label,)) is None
+    every = plan.session.messages
+    said = [every[index] for index in members(plan).indexes if not is_bridge(every[index])]
+    return len(said) != 1 or earlier_summary(said[0], (plan.policy.summary.label,)) is None
 
 
 def _too_small(plan: Plan) -> str:
     return (
-        f"The {_many(plan)} to summarize have {plan.tokens_summarized:,} tokens: too few for a "
+        f"The {_many(plan)} to summarize have {members(plan).tokens:,} tokens: too few for a "
         "summary to be smaller."
     )
 
 
 def _many(plan: Plan) -> str:
-    count = len(plan.summarized)
+    count = len(members(plan).indexes)
     return f"{count:,} message{'' if count == 1 else 's'}"
 
 
@@ -289,7 +298,7 @@ def _failed(plan: Plan, why: str) -> Compacted:
             text = Placeholder().summarize(_request(plan, None))
             result = _with_summary(plan, text, Placeholder.name, edited=False)
             made = result.summary
-            if made is None or made.tokens >= plan.tokens_summarized:
+            if made is None or made.tokens >= members(plan).tokens:
                 return _kept(plan, why)
             note = "A placeholder stands where the summary was to be."
         case "truncate":
@@ -322,13 +331,13 @@ def _with_summary(
     # The digest masks what it quotes by itself, so the marks are looked for, not the secrets.
     secrets = masked.kinds if edited else masked_kinds(used)
     findings = summary_findings(plan, made, secrets, frame=_frame(plan), cut=cut)
-    account = account_of(_regions(plan), order, order.index(-1))
+    account = account_of(members(plan).regions(plan), order, order.index(-1))
     return _result(plan, made, account, findings, order)
 
 
 def _without_summary(plan: Plan, why: str) -> Compacted:
     order = [index for index in order_of(plan) if index >= 0]
-    account = account_dropped(_regions(plan), order, why)
+    account = account_dropped(members(plan).regions(plan), order, why)
     return _result(plan, None, account, [], order)
 
 
@@ -345,15 +354,16 @@ def _result(
     findings: Sequence[Finding],
     order: Sequence[int],
 ) -> Compacted:
-    altered = altered_messages(plan)
+    altered, old = altered_messages(plan), members(plan)
+    changed = {**altered.messages, **old.noted}
+    why = {**altered.why, **dict.fromkeys(old.loose, TOLD if made else DROPPED)}
+    why |= dict.fromkeys(old.noted, NOTED)
     every = plan.session.messages
     messages = tuple(
-        made.message
-        if made is not None and index < 0
-        else altered.messages.get(index, every[index])
+        made.message if made is not None and index < 0 else changed.get(index, every[index])
         for index in order
     )
-    gone = plan.tokens_summarized + altered.freed
+    gone = old.tokens + altered.freed + old.freed
     after = plan.tokens_before - gone + (made.tokens if made else 0)
     over = plan.policy.trigger.passed(after, plan.budget)
     return Compacted(
@@ -371,8 +381,7 @@ def _result(
             *after_findings(plan, messages, order, after, made.tokens if made else 0, over),
         ),
         account=tuple(
-            replace(fate, reason=altered.why[at]) if fate.region == "cleared" else fate
-            for at, fate in enumerate(account)
+            replace(fate, reason=why[at]) if at in why else fate for at, fate in enumerate(account)
         ),
         made=True,
     )
@@ -391,7 +400,7 @@ def _covered(plan: Plan) -> int:
     # Asked for several times while one plan is carried out; plans are told by identity.
     every = plan.session.messages
     labels = (plan.policy.summary.label,)
-    return sum(covered(every[index], labels) for index in plan.summarized)
+    return sum(covered(every[index], labels) for index in members(plan).indexes)
 
 
 def _made(plan: Plan, used: str, text: str, summarizer: str, edited: bool) -> SummaryMade:

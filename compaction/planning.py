@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from compaction.cuts import Alone, effective_amount, next_cut
 from compaction.decision import Plan, Region, holds
 from compaction.groups import Groups, find_groups
+from compaction.marker import BRIDGE
 from compaction.messages import Session
 from compaction.outline import Outline, summary_estimate
 from compaction.passes import Changes
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from compaction.tokens import Counts
 
 __all__ = ["Plan", "Planner", "Region", "counts_for", "plan", "summary_estimate"]
+
+#: A summary, and a line on either side of it where roles take turns.
+_FEW = 3
 
 #: Formats whose records are the chat dicts that are sent.
 _CHAT_DICTS = frozenset({"openai-chat", "anthropic", "yaml"})
@@ -209,14 +213,12 @@ class Planner:
 
     def _why_not(self, outline: Outline, kept: tuple[int, ...], members: int, sizes: Sizes) -> str:
         """Why a list that is to be compacted is not; "" when it is."""
-        policy, groups = outline.policy, self.groups
+        policy = outline.policy
         if members <= 0:
             return nothing_old(self, policy, sizes, outline.wanted)
-        if policy.iterate == "update" and members == 1:
-            only = outline.head_end
-            for index in kept:
-                only += index == only
-            if holds(groups.summaries, only):
+        if policy.iterate == "update" and members <= _FEW:
+            only = self._only_summary(outline.head_end, sizes.cut, kept)
+            if only is not None:
                 return f"nothing new to summarize: all that is old is the summary #{only}"
         if policy.summary.accept == "smaller" and sizes.summarized <= sizes.summary:
             return (
@@ -224,6 +226,17 @@ class Planner:
                 f"summary about {sizes.summary:,}"
             )
         return ""
+
+    def _only_summary(self, start: int, stop: int, kept: tuple[int, ...]) -> int | None:
+        """The one thing in [start, stop) that is not kept, where it is a summary of ours."""
+        every, only = self.session.messages, -1
+        for at in range(start, stop):
+            if holds(kept, at) or every[at].preview.strip() == BRIDGE:
+                continue
+            if only >= 0:
+                return None
+            only = at
+        return only if only >= 0 and holds(self.groups.summaries, only) else None
 
 
 def _reason(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from compaction.findings import Finding
 from compaction.formats.dialects.ids import LIMIT, Ids
+from compaction.loose_results import note_of
 from compaction.messages import Media, Part, Text, ToolCall, ToolResult, message
 from compaction.repairing.work import Entry, Work, changed
 
@@ -35,7 +36,7 @@ def without_call(work: Work, finding: Finding) -> bool:
                 or _answers_once(parts, part)
             )
         ):
-            notes.append(Text(_note(part)))
+            notes.append(Text(note_of(part)))
             notes += [one for one in part.content if isinstance(one, Media)]
         else:
             kept.append(part)
@@ -59,11 +60,6 @@ def without_call(work: Work, finding: Finding) -> bool:
 def _answers_once(parts: Sequence[Part], result: ToolResult) -> bool:
     ids = [part.call_id for part in parts if isinstance(part, ToolResult)]
     return ids.count(result.call_id) == 1
-
-
-def _note(result: ToolResult) -> str:
-    name = f" of {result.name}" if result.name else ""
-    return f"[Result{name} without its call: {result.text}]"
 
 
 def answer(work: Work, finding: Finding) -> bool:

@@ -91,3 +91,23 @@ def test_the_finding_about_a_collision_says_how_to_mend_it() -> None:
     result = compacted(chat(), 3)
     found = [one for one in result.findings if one.code == "summary-role-collides"]
     assert [one.remedy.count("--alternate") for one in found] == [1]
+
+
+def test_no_result_of_a_tool_stands_before_the_summary() -> None:
+    function = {"name": "crane", "arguments": "{}"}
+    calls = [{"id": "c", "type": "function", "function": function}]
+    head: list[dict[str, Any]] = [
+        {"role": "user", "content": "Lift it."},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "c", "content": "up"},
+    ]
+    said = [
+        {"role": role, "content": f"{number}{STORY * 6}"}
+        for number in range(5)
+        for role in ("assistant", "user")
+    ]
+    session = load(json.dumps({"model": "mistral-large", "messages": [*head, *said]}).encode())
+    result = compacted(session, 2, 3)
+    assert "summary-after-tool" in [one.code for one in result.findings]
+    roles = [one["role"] for one in written(result)[0]]
+    assert roles == ["user", "assistant", "tool", "assistant", "user", "assistant", "user"]
