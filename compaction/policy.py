@@ -74,7 +74,8 @@ __all__ = [
 #: Tokenizers a policy may name.
 TOKENIZERS = ("o200k_base", "cl100k_base", "chars/4", "fast", "calibrated")
 
-_TRIGGER, _HEAD, _RECENT, _SAFETY, _SUMMARY = Trigger(), Head(), Recent(), Safety(), SummaryBlock()
+_TRIGGER, _HEAD, _RECENT = Trigger(), Head("leading-system"), Recent()
+_SAFETY, _SUMMARY = Safety(), SummaryBlock()
 
 
 @dataclass(frozen=True, slots=True, init=False)
