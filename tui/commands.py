@@ -120,7 +120,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     _command("follow", "Follow", "Take in what a running agent adds to the file.", "a", _SESSION),
     _command("undo", "Undo", "Take back the last change of a setting.", "u", _PROGRAM, footer=True),
-    _command("redo", "Redo", "Make the change again.", "ctrl+r", _PROGRAM),
+    _command("redo", "Redo", "Make the change again.", "ctrl+r U", _PROGRAM),
     _command(
         "pane-message", "Message", "Show the message under the cursor.", "1", _LOOK,
         action="pane('message')",
@@ -149,7 +149,7 @@ COMMANDS: tuple[Command, ...] = (
     _command("presenter", "Presenter", "Bigger bars and less around them.", "P", _LOOK),
     _command("back", "Back", "Leave what is open, one step.", "escape", _PROGRAM),
     _command(
-        "palette", "Palette", "Find a command by its name.", "ctrl+p", _PROGRAM, footer=True,
+        "palette", "Palette", "Find a command by its name.", "ctrl+p :", _PROGRAM, footer=True,
         action="app.command_palette",
     ),
     _command("quit", "Quit", "Leave the workbench.", "q", _PROGRAM, footer=True, action="app.quit"),
