@@ -144,6 +144,10 @@ COMMANDS: tuple[Command, ...] = (
         "pane-replay", "Replay", "Run the policy over the whole session, call by call.", "6",
         _LOOK, action="pane('replay')",
     ),
+    _command(
+        "pane-sweep", "Sweep", "Show every budget and keep recent at once, as a map.", "7",
+        _LOOK, action="pane('sweep')",
+    ),
     _command("open-message", "Open the message", "Read the message at length.", "enter", _LOOK),
     _command("theme", "Theme", "Choose the colours.", "T", _LOOK),
     _command("presenter", "Presenter", "Bigger bars and less around them.", "P", _LOOK),

@@ -21,10 +21,10 @@ from tui.writing import write_text
 if TYPE_CHECKING:
     import yaml
 
-Pane = Literal["message", "summary", "result", "findings", "usage", "replay"]
+Pane = Literal["message", "summary", "result", "findings", "usage", "replay", "sweep"]
 
 #: Panes that are charts, with a cursor of their own.
-CHARTS: frozenset[Pane] = frozenset({"replay"})
+CHARTS: frozenset[Pane] = frozenset({"replay", "sweep"})
 
 #: Recent files that are remembered.
 RECENT = 20

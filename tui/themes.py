@@ -116,6 +116,13 @@ def line_filters(filters: Sequence[LineFilter], *, no_color: bool) -> list[LineF
     return [*others, Uncoloured()] if no_color else others
 
 
+def has_shades(app: App[Any]) -> bool:
+    """Whether a colour can be told from one a little darker: not with 16 colours, or none."""
+    system = app.console.color_system
+    few = system in ("standard", "windows") or (system is None and not app.is_headless)
+    return not few and not any(isinstance(each, Uncoloured) for each in app.get_line_filters())
+
+
 #: How much lighter or darker than the ground a patch must be to count as marked (of 1).
 _MARKED = 0.08
 

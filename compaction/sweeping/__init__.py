@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compaction.errors import Cancelled, PolicyError
 from compaction.groups import find_groups
@@ -18,7 +18,20 @@ from compaction.pricing import Prices, prices_of
 from compaction.sweeping.results import Recommendation, Row, Sweep, Total
 from compaction.sweeping.settings import KEEP_RECENTS, Setting, budgets_for, settings_of
 
-__all__ = ["Recommendation", "Row", "Setting", "Sweep", "Total", "settings_of", "sweep"]
+if TYPE_CHECKING:
+    from compaction.needing import Needs
+    from compaction.replaying.timeline import Timeline
+
+__all__ = [
+    "Recommendation",
+    "Row",
+    "Setting",
+    "Sweep",
+    "Total",
+    "settings_of",
+    "sweep",
+    "swept_line",
+]
 
 #: Told how many settings of how many are done.
 OnSettings = Callable[[int, int], None]
@@ -134,6 +147,25 @@ def swept_session(
     return _Sweeping(session, prices, needed_later, progress, cancelled, name).run(settings)
 
 
+def swept_line(
+    line: Timeline,
+    needs: Needs | None,
+    settings: Sequence[Setting],
+    *,
+    prices: Prices | None = None,
+    progress: OnSettings | None = None,
+    cancelled: IsCancelled | None = None,
+) -> Swept:
+    """Every setting over a timeline that is known, all by its counts.
+
+    `needs` are what its session needs later, None to leave that out. Raises Cancelled.
+    """
+    sweeping = _Sweeping(
+        line.session, prices, needs is not None, progress, cancelled, "", (line, needs)
+    )
+    return sweeping.run(settings)
+
+
 class _Sweeping:
     """One session, and what is made once for each way of counting its tokens."""
 
@@ -145,14 +177,16 @@ class _Sweeping:
         progress: OnSettings | None,
         cancelled: IsCancelled | None,
         name: str,
+        known: tuple[Timeline, Needs | None] | None = None,
     ) -> None:
+        self._known = known
         self._session = session
         self._prices = prices or prices_of(session.model)
         self._needed_later = needed_later
         self._progress = progress
         self._cancelled = cancelled
         self._name = name or session.source.name
-        self._groups = find_groups(session.messages)
+        self._groups = known[0].groups if known else find_groups(session.messages)
         self._done = 0
 
     def run(self, settings: Sequence[Setting]) -> Swept:
@@ -174,6 +208,8 @@ class _Sweeping:
         return Swept(ordered, baseline, tuple(refused))
 
     def _line(self, policy: Policy) -> tuple[Any, Any]:
+        if self._known is not None:
+            return self._known
         from compaction.needing import needs_of
         from compaction.planning import counts_for
         from compaction.replaying.timeline import timeline

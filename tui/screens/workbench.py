@@ -31,6 +31,7 @@ from tui.widgets.result_view import ResultView
 from tui.widgets.search_bar import SearchBar
 from tui.widgets.slider import Slider
 from tui.widgets.summary_view import SummaryView
+from tui.widgets.sweep_view import SweepView
 from tui.widgets.tour_card import TourCard
 from tui.widgets.usage_view import UsageView
 
@@ -77,6 +78,7 @@ class WorkbenchScreen(WorkbenchActions):
                     yield FindingsView(id="findings")
                     yield UsageView(id="usage")
                     yield ReplayView(id="replay")
+                    yield SweepView(id="sweep")
         yield TourCard(self.settings.keymap, id="tour")
         yield KeyLine(rebound(self.settings.keymap), id="keys")
 

@@ -1,0 +1,191 @@
+"""The map of settings of the session on the screen: every budget by every amount, swept once.
+
+Runs in threads, as `tui.loading` does: nothing here touches a widget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import TYPE_CHECKING
+
+from textual.message import Message as Event
+
+from compaction.errors import CompactionError, PolicyError
+from compaction.messages import IsCancelled, Session
+from compaction.policy import Policy
+from compaction.sweeping import Sweep, swept_line
+from compaction.sweeping.settings import Setting
+from tui.replaying import Past, make_past, with_needs
+from tui.widgets.heat_data import Heat
+
+if TYPE_CHECKING:
+    from compaction.groups import Groups
+    from compaction.tokens import Counts
+
+Post = Callable[[Event], object]
+
+#: Budgets and amounts that are tried, at most.
+BUDGETS, AMOUNTS = 12, 11
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SweptMap:
+    """One family of policies over one session; `advice` is the setting to use, and why."""
+
+    past: Past
+    family: Policy
+    heat: Heat
+    advice: Policy | None
+    why: str
+
+
+@dataclass
+class Mapped(Event):
+    """A map is there; `reason` says why not."""
+
+    ticket: int
+    map: SweptMap | None
+    reason: str = ""
+
+
+def family_of(policy: Policy) -> Policy:
+    """The policy with its budget and its amount put aside: what all cells of a map share."""
+    try:
+        same = policy.replace(budget=1)
+        if policy.recent.unit != "fit":
+            same = same.replace(keep_recent=0.5 if policy.recent.unit == "fraction" else 1)
+    except PolicyError:
+        return policy
+    return same
+
+
+def sweep(
+    past: Past | None,
+    shown: Session,
+    counts: Counts,
+    groups: Groups,
+    policy: Policy,
+    ticket: int,
+    post: Post,
+    stopped: IsCancelled,
+) -> None:
+    """Sweep the family of `policy`."""
+    try:
+        if past is None or past.shown is not shown or past.counts is not counts:
+            kept = past if past is not None and past.shown is shown else None
+            past = make_past(shown, counts, groups, policy, kept, stopped)
+        if past.needs is None:
+            past = with_needs(past, stopped)
+        if not len(past.line):
+            raise PolicyError("The session holds no answer of a model: there is nothing to sweep.")
+        made = swept_map(past, policy, stopped)
+    except CompactionError as error:
+        if not stopped():
+            post(Mapped(ticket, None, str(error)))
+        return
+    if not stopped():
+        post(Mapped(ticket, made))
+
+
+def swept_map(past: Past, policy: Policy, stopped: IsCancelled | None = None) -> SweptMap:
+    """Every setting of the family of `policy` over a session that is ready."""
+    budgets, amounts = axes_of(past, policy)
+    settings: list[Setting] = []
+    cells: list[int | None] = []
+    for budget in budgets:
+        for amount in amounts:
+            try:
+                made = policy.replace(budget=budget)
+                if amount is not None:
+                    made = made.replace(keep_recent=amount)
+            except PolicyError:
+                cells.append(None)
+                continue
+            cells.append(len(settings))
+            settings.append(Setting((budget, amount), made))
+    if not settings:
+        raise PolicyError("No other budget is possible under this policy.")
+    swept = swept_line(past.line, past.needs, settings, prices=past.prices, cancelled=stopped)
+    found = Sweep(
+        ("budget", "keep recent"),
+        tuple(each.values for each in settings),
+        tuple(each.policy for each in settings),
+        swept.rows,
+        (swept.baseline,),
+    )
+    totals = {each.setting: each for each in found.totals()}
+    cell_of = {number: cell for cell, number in enumerate(cells) if number is not None}
+    names = ("cost", "sent", "peak", "compactions", "lost")
+    values = {
+        name: tuple(
+            None if number is None or number not in totals else getattr(totals[number], name)
+            for number in cells
+        )
+        for name in names
+    }
+    best = found.recommend()
+    heat = Heat(
+        budgets=tuple(budgets),
+        amounts=tuple(amounts),
+        unit=policy.recent.unit,
+        values=values,
+        front=frozenset(cell_of[each.setting] for each in found.front()),
+        best=cell_of[best.setting] if best is not None else None,
+        dollars=past.prices is not None,
+    )
+    why = best.why.replace("keep recent None", "as much as fits") if best is not None else ""
+    return SweptMap(past, family_of(policy), heat, best.policy if best else None, why)
+
+
+def axes_of(past: Past, policy: Policy) -> tuple[list[int], list[float | None]]:
+    """The budgets and the amounts of a map, ascending."""
+    line = past.line
+    total = line.counts.overhead + line.sent[-1]
+    floor = max(200, total // 40)
+    budgets = _series(floor, max(floor + 1, round(total * 1.05)), BUDGETS)
+    groups, unit = line.groups, policy.recent.unit
+    ends = {
+        "messages": len(line.session.messages),
+        "turns": len(groups.turns),
+        "groups": len(groups.starts),
+        "tokens": total,
+    }
+    amounts: list[float | None]
+    if unit == "fit":
+        amounts = [None]
+    elif unit == "fraction":
+        amounts = [0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+    else:
+        end = max(2, round(ends[unit] * 0.7))
+        first = 1 if unit != "tokens" else max(1, total // 100)
+        amounts = [0, *_series(first, end, AMOUNTS - 1)]
+    return budgets, amounts
+
+
+def _series(first: int, last: int, many: int) -> list[int]:
+    """At most `many` numbers from `first` to `last`, by equal ratios, of two digits each."""
+    step = (log(last) - log(first)) / max(1, many - 1)
+    found: dict[int, None] = {}
+    for place in range(many):
+        value = first * 2.718281828459045 ** (step * place)
+        size = 10 ** max(0, len(str(int(value))) - 2)
+        found[max(1, round(value / size) * size)] = None
+    return list(found)
+
+
+def nearest(values: Sequence[float | None], value: float | None, *, ratio: bool) -> int:
+    """The place of the value that is nearest; by ratio or by difference."""
+    if value is None:
+        return 0
+
+    def apart(place: int) -> float:
+        each = values[place]
+        if each is None:
+            return 0.0
+        if ratio:
+            return abs(log(max(1.0, each)) - log(max(1.0, value)))
+        return abs(each - value)
+
+    return min(range(len(values)), key=apart)
