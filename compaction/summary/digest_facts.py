@@ -73,6 +73,8 @@ ANNOUNCED = re.compile(
 _FENCED = re.compile(r"```[^\n]{0,80}\n(?:(?!```).){0,20000}(?:```|\Z)", re.DOTALL)
 _LIST_MARK = re.compile(r"(?:[-*•]|\d{1,3}[.)])\s+")
 _INTERRUPTED = "[Request interrupted by user"
+#: The roles whose messages are what they look like.
+_SPEAKERS = frozenset({"system", "developer", "user", "assistant", "tool"})
 
 
 @dataclass(slots=True)
@@ -143,7 +145,10 @@ def _read(facts: Facts, message: Message, at: int) -> None:
                 media.append(omitted(part))
             case Opaque(kind=kind, text=text):
                 _values(facts, window(text, _RESULT_WINDOW), 0.5, prose=False)
-                facts.work.called[kind or "unknown part"] += 1
+                if role in _SPEAKERS:
+                    facts.work.called[kind or "unknown part"] += 1
+                else:
+                    texts.append(text)
             case _:
                 continue
     text = "\n".join(texts)
@@ -154,6 +159,10 @@ def _read(facts: Facts, message: Message, at: int) -> None:
             _assistant(facts, text, media, at)
         case "system" | "developer":
             _instructions(facts, text, at)
+        case _ if text and role not in _SPEAKERS:
+            # Nobody knows what such a message is, so its own words are told.
+            facts.work.told(role, text, at)
+            _values(facts, window(text, _RESULT_WINDOW), 0.4, prose=False)
         case _ if text and not message.results:
             _result(facts, ToolResult("", (Text(text),), name=message.name or role), at, media)
 

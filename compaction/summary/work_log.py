@@ -121,9 +121,8 @@ class WorkLog:
         called = self.pending.pop(part.call_id, None)
         if called is None and part.call_id and part.text.strip():
             # Without its call nothing says what it is a result of, so its own words are told.
-            told = quoted(part.text, _LOOSE_CHARS, one_line=True)
             named = f" of {part.name}" if part.name else ""
-            self.loose.setdefault(f"a result{named} that no call waited for: {told}", at)
+            self.told(f"a result{named} that no call waited for", part.text, at)
             return outcome_of(part, command=False)
         action = called or Action("called", part.name)
         outcome = outcome_of(part, command=action.verb == "ran")
@@ -146,6 +145,11 @@ class WorkLog:
             for failure in self.unresolved.pop(key, ()):
                 failure.resolved = True
         return outcome
+
+    def told(self, who: str, text: str, at: int) -> None:
+        """Note what message `at` holds, by its own words."""
+        words = quoted(text, _LOOSE_CHARS, one_line=True)
+        self.loose.setdefault(f"{shortened(who, 80) or 'nobody'}: {words}", at)
 
     def _note_success(self, action: Action, outcome: Outcome, at: int) -> None:
         if outcome.ok is False:

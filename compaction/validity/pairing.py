@@ -173,7 +173,7 @@ class _Run:
                 index,
                 f"The result in #{index} answers the call {listed([call_id])}, which is nowhere "
                 "before it.",
-                "Keep the call with it, or leave the result out.",
+                "Keep the call with it; `compaction check --fix` makes a note of the result.",
             )
 
     def finish(self) -> None:
@@ -193,7 +193,7 @@ class _Run:
                     "interrupted-call",
                     index,
                     f"The list ends before {of} of #{index} got a result: {ids}.",
-                    "Add the results (or a note that it was interrupted) before sending it.",
+                    "Add the results before sending it; `compaction check --fix` adds marked ones.",
                 )
             else:
                 self._tell(
@@ -201,7 +201,7 @@ class _Run:
                     "unanswered-call",
                     index,
                     f"#{index} has {of} without a result: {ids}.",
-                    "Keep the results with their call, or add one that says it was interrupted.",
+                    "Keep the results with their call; `compaction check --fix` adds marked ones.",
                 )
         if self._merged and self._view.origin == "claude-code":
             self._tell(

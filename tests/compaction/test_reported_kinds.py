@@ -118,6 +118,19 @@ def test_instructions_in_the_middle_are_summarized_like_the_rest() -> None:
     assert "metric units" in made.summary.text
 
 
+def test_words_of_a_role_that_nobody_knows_are_told() -> None:
+    chat = [
+        *told(1),
+        {"role": "critic", "content": "Crane 9 swings too wide."},
+        {"role": "sensor", "content": [{"type": "reading", "wind": "18 knots"}]},
+        *told(2),
+    ]
+    made = compacted(from_messages(chat), 1)
+    assert made.summary is not None
+    assert "critic: “Crane 9 swings too wide.”" in made.summary.text
+    assert "18 knots" in made.summary.text
+
+
 # --------------------------------------------------------------------------- bytes and numbers
 
 
