@@ -144,14 +144,12 @@ def _rendered(part: Part, notes: Notes) -> dict[str, Any] | None:
             notes.tell("thinking", "reasoning of another provider")
             return None
         case ToolCall(id=call, name=name):
-            value = {"name": name, "arguments": argument_object(part, notes)}
-            held = {"status": "success", "value": value}
-            return {"type": "toolRequest", "id": call, "toolCall": held}
+            asked = {"name": name, "arguments": argument_object(part, notes)}
+            return {"type": "toolRequest", "id": call, "toolCall": _success(asked)}
         case ToolResult(call_id=call, content=content, is_error=is_error):
             blocks = [one for inner in content if (one := _inside(inner, notes))]
-            value = {"content": blocks, "isError": is_error}
-            held = {"status": "success", "value": value}
-            return {"type": "toolResponse", "id": call, "toolResult": held}
+            answer = {"content": blocks, "isError": is_error}
+            return {"type": "toolResponse", "id": call, "toolResult": _success(answer)}
         case Media():
             if part.kind == "image" and part.data:
                 return {"type": "image", "data": part.data, "mimeType": part.mime}
@@ -161,6 +159,10 @@ def _rendered(part: Part, notes: Notes) -> dict[str, Any] | None:
             notes.tell("opaque", f"a block of type {kind}")
             return {"type": "text", "text": text}
     raise AssertionError("unreachable")
+
+
+def _success(value: dict[str, Any]) -> dict[str, Any]:
+    return {"status": "success", "value": value}
 
 
 def _inside(part: Text | Media | Opaque, notes: Notes) -> dict[str, Any] | None:
