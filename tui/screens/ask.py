@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from compaction.plaintext import one_line
 from tui.screens.dialog import Dialog
 
 #: Says what is wrong with a text, "" when nothing is.
@@ -34,7 +35,8 @@ class Ask(Dialog[str]):
         self, title: str, value: str = "", *, note: str = "", check: Check = _fine
     ) -> None:
         super().__init__(title, "enter takes it · esc leaves")
-        self._value = value
+        # A name from a file may be hostile, and stands in a field as it is.
+        self._value = one_line(value)
         self._note = note
         self._check = check
 

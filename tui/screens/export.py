@@ -18,6 +18,7 @@ from textual.worker import get_current_worker
 
 from compaction.errors import CompactionError
 from compaction.findings import Finding
+from compaction.plaintext import one_line
 from tui.screens.dialog import Dialog
 from tui.widgets.looks import counted, grouped, plain
 from tui.widgets.text_flow import Passage, Tone
@@ -276,7 +277,9 @@ def suggested_path(result: Compacted, name: str, folder: Path | None = None) -> 
     if name == session.format and source.suffix:
         suffix = source.suffix
     place = folder or Path()
-    stem = f"{source.stem}-{'compacted' if result.made else 'copy'}"
+    # The name may be hostile, and stands in a field as it is.
+    suffix = one_line(suffix)
+    stem = f"{one_line(source.stem)}-{'compacted' if result.made else 'copy'}"
     number = 1
     while True:
         tail = "" if number == 1 else f"-{number}"
