@@ -218,11 +218,13 @@ class Policy:
             if key not in known:
                 raise PolicyError(f"a policy has no {key!r}{nearest(key, known)}.")
         changed: Policy = replace_fields(self, **blocks) if blocks else self
+        # In one step, since both together may be possible where one alone is not.
+        both: dict[str, Any] = {}
         if budget is not None:
-            changed = replace_fields(changed, trigger=_with_budget(changed.trigger, budget))
+            both["trigger"] = _with_budget(changed.trigger, budget)
         if keep_recent is not None:
-            changed = replace_fields(changed, recent=_with_amount(changed, keep_recent))
-        return changed
+            both["recent"] = _with_amount(changed, keep_recent)
+        return replace_fields(changed, **both) if both else changed
 
     @classmethod
     def from_yaml(cls, source: str | os.PathLike[str]) -> Policy:

@@ -7,7 +7,7 @@ replayed by itself. Calls no model.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from compaction.errors import Cancelled, PolicyError
@@ -334,15 +334,22 @@ class _Sweeping:
         )
 
 
-def _families(settings: Sequence[Setting]) -> dict[Policy, list[int]]:
-    """The settings that differ in budget and amount only, under the first of them."""
-    out: dict[Policy, list[int]] = {}
+def _families(settings: Sequence[Setting]) -> dict[object, list[int]]:
+    """The numbers of the settings that differ in budget and amount only, by what they share."""
+    out: dict[object, list[int]] = {}
     for number, setting in enumerate(settings):
-        policy = setting.policy
-        same = policy
-        if policy.budget is not None:
-            same = same.replace(budget=1)
-        if policy.recent.unit not in ("fit", "fraction"):
-            same = same.replace(keep_recent=1)
-        out.setdefault(same, []).append(number)
+        out.setdefault(_shared(setting.policy), []).append(number)
     return out
+
+
+def _shared(policy: Policy) -> object:
+    """A policy without its budget and the amount of its recent part."""
+    trigger, recent = policy.trigger, policy.recent
+    when = tuple(getattr(trigger, each.name) for each in fields(trigger) if each.name != "budget")
+    kept = recent if recent.unit in ("fit", "fraction") else recent.unit
+    rest = (
+        getattr(policy, each.name)
+        for each in fields(policy)
+        if each.name not in ("trigger", "recent", "source", "notes", "version")
+    )
+    return (when, kept, *rest)

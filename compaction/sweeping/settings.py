@@ -41,19 +41,33 @@ def settings_of(policy: Policy, axes: Mapping[str, Sequence[Any]]) -> list[Setti
     """Every combination of the values of `axes`, the last one changing fastest.
 
     An axis is `budget`, `keep_recent`, or the dotted name of a value in a block, such as
-    `summary.max_tokens` or `safety.unit`. Raises PolicyError for one that is not there, and for a
-    combination that cannot be.
+    `summary.max_tokens` or `safety.unit`. A combination that cannot be is left out. Raises
+    PolicyError for an axis that is not there, and where no combination can be.
     """
     for name, values in axes.items():
         if not values:
             raise PolicyError(f"the axis {name} has no value to try.")
     out: list[Setting] = []
+    refused: PolicyError | None = None
     for values in product(*axes.values()):
-        changed = policy
-        for name, value in zip(axes, values, strict=True):
-            changed = with_value(changed, name, value)
-        out.append(Setting(values, changed))
+        try:
+            out.append(Setting(values, with_values(policy, dict(zip(axes, values, strict=True)))))
+        except PolicyError as error:
+            refused = error
+    if not out and refused is not None:
+        raise refused
     return out
+
+
+def with_values(policy: Policy, values: Mapping[str, Any]) -> Policy:
+    """`policy` with the value of every axis, whatever their order. Raises PolicyError."""
+    if {"budget", "keep_recent"} <= values.keys():
+        # Together, since the one may be refused while the other is still the old one.
+        both = {"budget": values["budget"], "keep_recent": values["keep_recent"]}
+        policy = policy.replace(**both)
+    for name, value in values.items():
+        policy = with_value(policy, name, value)
+    return policy
 
 
 def with_value(policy: Policy, name: str, value: Any) -> Policy:

@@ -129,3 +129,11 @@ def test_several_sessions_are_summed() -> None:
     assert total.sessions == 2
     assert total.sent == sum(each.sent for each in found.rows)
     assert total.peak == max(each.peak for each in found.rows)
+
+
+def test_combinations_that_cannot_be_are_left_out() -> None:
+    axes = {"budget": [400, 2_000], "trigger.target": [300, 900]}
+    found = settings_of(Policy(), axes)
+    assert [each.values for each in found] == [(400, 300), (2_000, 300), (2_000, 900)]
+    with pytest.raises(PolicyError, match="above the budget of 400"):
+        settings_of(Policy(), {"budget": [400], "trigger.target": [900]})
