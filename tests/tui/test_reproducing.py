@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from compaction.policy import Policy, preset, presets
+from compaction.policy_limits import impossible
 from tui.cli_export import export
 from tui.cli_options import Settings
 from tui.cli_work import policy_of
@@ -44,6 +45,7 @@ SETTINGS = st.builds(
 
 @given(SETTINGS)
 def test_the_options_make_the_policy_they_were_made_from(policy: Policy) -> None:
+    assume(not impossible(policy, policy.budget or 0))
     made = command_line("s.jsonl", policy)
     assert made.note == ""
     assert policy_of(Settings.of(parsed(made.command))) == policy
