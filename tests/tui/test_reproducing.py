@@ -28,12 +28,18 @@ def parsed(command: str) -> dict[str, Any]:
     return context.params
 
 
+def _kept(unit: str, amount: int) -> dict[str, float]:
+    if unit == "fit":
+        return {}
+    return {"keep_recent": amount / 500 if unit == "fraction" else amount}
+
+
 SETTINGS = st.builds(
     lambda name, budget, keep, unit, pins: preset(name).replace(
         budget=budget,
         safety=replace(preset(name).safety, unit=unit),
         head=replace(preset(name).head, pins=pins),
-        **({} if preset(name).recent.unit == "fit" else {"keep_recent": keep}),
+        **_kept(preset(name).recent.unit, keep),
     ),
     st.sampled_from(presets()),
     st.integers(1, 2_000_000),
