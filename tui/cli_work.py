@@ -60,6 +60,9 @@ def tell_problems(session: Session) -> None:
 def policy_of(settings: Settings, session: Session | None = None) -> Policy:
     """The policy the settings describe. Raises PolicyError, also for a pin out of range."""
     policy = named_policy(settings.policy or "default")
+    if settings.budget is None and settings.keep_recent is None:
+        # With a number of one's own the plan says so instead: a slider may pass through it.
+        _refuse_impossible(policy, session)
     if settings.tokenizer is not None:
         policy = policy.replace(tokens=settings.tokenizer)
     if settings.budget is not None:
@@ -80,7 +83,6 @@ def policy_of(settings: Settings, session: Session | None = None) -> Policy:
             )
         pins = tuple(sorted({*policy.head.pins, *settings.pins}))
         policy = policy.replace(head=replace(policy.head, pins=pins))
-    _refuse_impossible(policy, session)
     return policy
 
 
