@@ -95,6 +95,9 @@ COMMANDS: tuple[Command, ...] = (
         "Show the summary that the recording tool made beside ours.", "S", _SUMMARY,
     ),
     _command(
+        "compare", "Compare", "Several policies side by side; take one.", "c", _CUT, footer=True
+    ),
+    _command(
         "export", "Export", "Write the compacted session to a file.", "x", _SESSION, footer=True
     ),
     _command(

@@ -121,7 +121,7 @@ async def test_the_sliders_move_the_crosshair(alone: None) -> None:
 async def test_the_advice_is_taken_and_taken_back(alone: None) -> None:
     async with opened() as it:
         made = it.screen._map
-        assert "R takes it" in it.said
+        assert "R takes budget" in it.said
         await it.pilot.press("R")
         await it.pilot.pause()
         assert it.plan.policy == made.advice

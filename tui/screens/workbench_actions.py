@@ -19,7 +19,7 @@ from tui.screens.choose import Choice, Choose
 from tui.screens.export import Export
 from tui.screens.help import Help
 from tui.screens.open import OpenSession
-from tui.screens.workbench_sweep import WorkbenchSweep
+from tui.screens.workbench_policy import WorkbenchPolicy
 from tui.settings import CHARTS, Pane
 from tui.state import History, Setting, boundary_moved, switched, toggled_pin, with_pins
 from tui.widgets.filter_bar import FilterBar
@@ -35,7 +35,7 @@ _FOLLOW = 1.0
 _COPIED = {"message": "message", "summary": "summary", "command": "command line"}
 
 
-class WorkbenchActions(WorkbenchSweep):
+class WorkbenchActions(WorkbenchPolicy):
     """The commands."""
 
     # ----------------------------------------------------------------------------- dialogs

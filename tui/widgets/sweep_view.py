@@ -46,7 +46,7 @@ def facts_at(heat: Heat, here: tuple[int, int], why: str) -> list[Fact]:
     if cell == heat.best:
         facts.append(Fact("advice", f"This is the advised setting. {why}"))
     elif why:
-        facts.append(Fact("advice", f"{why} R takes it.", "accent"))
+        facts.append(Fact("advice", f"R takes {why}"))
     return facts
 
 

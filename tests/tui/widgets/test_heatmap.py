@@ -148,5 +148,5 @@ def test_the_values_at_a_cell_in_words() -> None:
     assert facts[1].text == (
         "$11.00 · 59M sent · peak 5k · 2 compactions · 90 lost of what was needed later"
     ).replace("59M", HEAT.said("sent", HEAT.values["sent"][10]))
-    assert facts[2].text == "Because. R takes it."
+    assert facts[2].text == "R takes Because."
     assert facts_at(HEAT, (1, 1), "Because.")[2].text.startswith("This is the advised")
