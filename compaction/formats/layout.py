@@ -143,6 +143,14 @@ def _nulls(count: int, message: int | None = None) -> Finding:
     return Finding("warning", "export-nan", f"{what} written as null.", message=message)
 
 
+def _moved(message: int) -> Finding:
+    text = (
+        "The recorded answer is written as a message of the list, since others follow it; what "
+        "was recorded with it is left out."
+    )
+    return Finding("info", "export-answer", text, message=message)
+
+
 class _Writer:
     def __init__(
         self,
@@ -166,6 +174,13 @@ class _Writer:
                 if index not in listing.others:
                     self._place[span.start] = (number, index)
         self._slots = {slot.value.start: slot for slot in layout.slots}
+        self._answers = self._behind_lists()
+
+    def _behind_lists(self) -> frozenset[int]:
+        """The slots that are read after messages of a list: answers that were recorded."""
+        order = self._layout.order
+        first = next((at for at, start in enumerate(order) if start in self._place), len(order))
+        return frozenset(start for start in order[first:] if start in self._slots)
 
     def body(self, messages: Sequence[Message]) -> bytes:
         """The bytes from the start to the end of the layout."""
@@ -174,9 +189,11 @@ class _Writer:
         rows: list[list[tuple[int | None, bytes]]] = [[] for _ in self._layout.listings]
         here = 0
         whole = whole_records(messages)
+        last = self._last_new(messages)
         for number, message in enumerate(messages):
             at = message.spans[0].start if stands_in(message, self._source) else -1
-            if at in self._slots:
+            # A list is read before the answer to it, so what follows an answer takes it along.
+            if at in self._slots and not (at in self._answers and number < last):
                 kept_slots.add(at)
                 span = self._slots[at].value
                 if (fixed := self._mended(message, span, number)) is not None:
@@ -203,12 +220,23 @@ class _Writer:
                     (None, self._lay_out(value, listing, self._data))
                     for value in self._render(message)
                 ]
+                if at in self._slots:
+                    self.found.append(_moved(number))
         edits += [Edit(*slot.cut, b"") for at, slot in self._slots.items() if at not in kept_slots]
         edits += [
             Edit(listing.open, listing.close, self._list(listing, row))
             for listing, row in zip(self._layout.listings, rows, strict=True)
         ]
         return self._applied(edits)
+
+    def _last_new(self, messages: Sequence[Message]) -> int:
+        """The index of the last message that has no place in the file; -1 without one."""
+        for number in range(len(messages) - 1, -1, -1):
+            message = messages[number]
+            at = message.spans[0].start if stands_in(message, self._source) else -1
+            if at not in self._place and at not in self._slots:
+                return number
+        return -1
 
     def _further(self, message: Message) -> list[tuple[int | None, bytes]]:
         """The values after the first of a message that several stand for."""

@@ -71,16 +71,26 @@ def answer(work: Work, finding: Finding) -> bool:
     if not calls:
         # Ids that come again leave open which call is meant; new ones decide it.
         return rename(work, finding)
-    results = [ToolResult(call, (Text(INTERRUPTED),), is_error=True) for call in calls]
+    called = work.entries[index].message.parts
+    # Gemini pairs by name, so a result without one would answer nothing.
+    names = {one.id: one.name for one in called if isinstance(one, ToolCall)}
+    results = [
+        ToolResult(call, (Text(INTERRUPTED),), is_error=True, name=names.get(call, ""))
+        for call in calls
+    ]
     answers = [at for at in work.groups.links.answers(index) if at > index]
     place = max(answers, default=index)
     held = work.at(place)
     if not held:
         return False
     before = held[0].message.parts
-    if place != index and (len(before) > 1 or not isinstance(before[0], ToolResult)):
+    standing = [i for i, part in enumerate(before) if isinstance(part, ToolResult)]
+    if place != index and not standing:
+        # Its results became notes in this round; the next one sees the list without them.
+        return False
+    if place != index and len(before) > 1:
         # Results of one batch that share a message stay together in it.
-        last = max(i for i, part in enumerate(before) if isinstance(part, ToolResult)) + 1
+        last = standing[-1] + 1
         held[0].message = changed(held[0].message, [*before[:last], *results, *before[last:]])
     else:
         held.insert(1, Entry(message("tool", results), None))

@@ -217,3 +217,73 @@ def test_every_kind_of_change_has_an_index_as_read() -> None:
     assert {each.message for each in done.changes} <= {0, 1, 2, None}
     with pytest.raises(AttributeError):
         done.messages = ()  # type: ignore[misc]
+
+
+def test_a_batch_that_repeats_an_id_before_the_same_id_again() -> None:
+    # What answered the batch becomes a note in the round in which another call wants an answer.
+    talk = session(message("user", "Weigh both."), call("b", "b"), call("b"))
+    for dialect in DIALECTS:
+        assert errors(repair(talk, dialect).messages, dialect) == []
+
+
+def test_a_placeholder_names_the_tool_where_the_api_pairs_by_name() -> None:
+    turn = {"role": "model", "parts": [{"functionCall": {"name": "weigh", "args": {}}}]}
+    asked = {"role": "user", "parts": [{"text": "Weigh it."}]}
+    talk = load(orjson.dumps({"contents": [asked, turn, asked]}))
+    data, _ = render_bytes(repair(talk, "gemini"))
+    answer = orjson.loads(data)["contents"][2]["parts"][0]["functionResponse"]
+    assert answer["name"] == "weigh"
+    assert "id" not in answer
+
+
+@pytest.mark.parametrize(
+    ("document", "dialect"),
+    [
+        (
+            {
+                "messages": [{"role": "user", "content": "Weigh it."}],
+                "response": {"choices": [{"index": 0, "message": {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [
+                        {"id": "a", "type": "function",
+                         "function": {"name": "weigh", "arguments": "{}"}}
+                    ],
+                }}]},
+            },
+            "openai-chat",
+        ),
+        (
+            {
+                "system": "Weigh.",
+                "messages": [{"role": "user", "content": "Weigh it."}],
+                "response": {
+                    "type": "message",
+                    "role": "assistant",
+                    "stop_reason": "tool_use",
+                    "content": [{"type": "tool_use", "id": "a", "name": "weigh", "input": {}}],
+                },
+            },
+            "anthropic",
+        ),
+        (
+            {
+                "contents": [{"role": "user", "parts": [{"text": "Weigh it."}]}],
+                "candidates": [{"content": {
+                    "role": "model", "parts": [{"functionCall": {"name": "weigh", "args": {}}}]
+                }}],
+            },
+            "gemini",
+        ),
+    ],
+)  # fmt: skip
+def test_what_follows_a_recorded_answer_stands_behind_it(
+    document: dict[str, object], dialect: Dialect
+) -> None:
+    talk = load(orjson.dumps(document))
+    done = repair(talk, dialect)
+    data, told = render_bytes(done)
+    again = load(data)
+    assert [one.role for one in again.messages] == [one.role for one in done.messages]
+    assert errors(again.messages, dialect) == []
+    assert [each.code for each in told].count("export-answer") == 1

@@ -227,10 +227,14 @@ class _Turn:
 
     def answer(self, name: str, given: str) -> str:
         self.answered[name] += 1
-        for at, (made, called) in enumerate(self.open):
-            if made == given or (not given and called == name):
-                del self.open[at]
-                return made
+        if given:
+            fitting = [at for at, (made, _) in enumerate(self.open) if made == given]
+        else:
+            # A call without an id of its own comes first: the others have results that name them.
+            named = [at for at, (_, called) in enumerate(self.open) if called == name]
+            fitting = [at for at in named if is_made(*self.open[at])] or named
+        if fitting:
+            return self.open.pop(fitting[0])[0]
         return given or f"{name}#{self.answered[name]}"
 
 

@@ -278,3 +278,12 @@ def test_anthropic_signatures_never_become_thought_signatures() -> None:
     )
     assert contents[1]["parts"] == [{"text": "b"}]
     assert told == ["export-thinking"]
+
+
+def test_results_without_ids_leave_calls_with_ids_to_those_that_name_them() -> None:
+    calls = [{"name": "weigh"}, {"id": "a", "name": "weigh"}, {"name": "weigh"}]
+    answers = [{"name": "weigh"}, {"name": "weigh"}, {"id": "a", "name": "weigh"}]
+    assert gemini_like.ids_of(
+        [[{"functionCall": one} for one in calls], [{"functionResponse": one} for one in answers]],
+        [True, False],
+    ) == [("weigh#1", "a", "weigh#3"), ("weigh#1", "weigh#3", "a")]
