@@ -18,42 +18,27 @@ from compaction.formats.documents import open_document
 from compaction.formats.layout import place, write_back
 from compaction.messages import Message, Part, Session, Source
 
-#: Item types that only this dialect has.
-_OWN = frozenset(
-    {
-        "apply_patch_call",
-        "apply_patch_call_output",
-        "code_interpreter_call",
-        "computer_call",
-        "computer_call_output",
-        "custom_tool_call",
-        "custom_tool_call_output",
-        "file_search_call",
-        "function_call",
-        "function_call_output",
-        "image_generation_call",
-        "item_reference",
-        "local_shell_call",
-        "local_shell_call_output",
-        "mcp_call",
-        "mcp_list_tools",
-        "reasoning",
-        "shell_call",
-        "shell_call_output",
-        "web_search_call",
-    }
-)
 _OWN_BLOCKS = frozenset({"input_text", "output_text", "input_image", "input_file"})
-_COMPACTIONS = frozenset({"compaction", "compaction_summary", "context_compaction"})
 
 
 def _live_from(values: Sequence[object]) -> int:
-    """The last compaction item: items before it are no longer read by the model."""
+    """The last compaction item: items before it are no longer read by the model.
+
+    A list that was compacted as a whole keeps the messages of the user in front of the item.
+    """
     for index in range(len(values) - 1, 0, -1):
         value = values[index]
-        if isinstance(value, Mapping) and str(value.get("type")) in _COMPACTIONS:
-            return index
+        if isinstance(value, Mapping) and str(value.get("type")) in responses_like.COMPACTIONS:
+            return 0 if all(map(_is_asked, values[:index])) else index
     return 0
+
+
+def _is_asked(item: object) -> bool:
+    return (
+        isinstance(item, Mapping)
+        and item.get("type") in (None, "message")
+        and item.get("role") in ("user", "developer", "system")
+    )
 
 
 def _role(item: Mapping[str, Any], parts: Sequence[Part]) -> str:
@@ -62,7 +47,7 @@ def _role(item: Mapping[str, Any], parts: Sequence[Part]) -> str:
 
 
 def _summary(item: Mapping[str, Any]) -> str:
-    return "openai" if str(item.get("type")) in _COMPACTIONS else ""
+    return "openai" if str(item.get("type")) in responses_like.COMPACTIONS else ""
 
 
 def _bound(item: Mapping[str, Any]) -> bool:
@@ -164,7 +149,9 @@ def _is_own(value: object) -> bool:
     if not isinstance(value, Mapping):
         return False
     kind = str(value.get("type"))
-    if kind in _OWN or (kind in _COMPACTIONS and "encrypted_content" in value):
+    if kind in responses_like.OWN or (
+        kind in responses_like.COMPACTIONS and "encrypted_content" in value
+    ):
         return True
     content = value.get("content")
     return isinstance(content, list) and any(

@@ -150,8 +150,11 @@ def _shape(record: Mapping[str, Any]) -> Origin:
         return "items"
     if gemini_like.is_content(record):
         return "gemini"
-    if isinstance(kind, str) and kind and (kind != "message" or not _is_anthropic_answer(record)):
+    if _is_item(record, kind):
         return "items"
+    if isinstance(kind, str) and kind and "role" not in record:
+        # A record of some tool's own, which is rendered for every API.
+        return ""
     if anthropic_like.speaks([record]):
         return "anthropic"
     if anthropic_like.speaks_chat([record]) and role_of(record) not in ("system", "developer"):
@@ -163,6 +166,15 @@ def _shape(record: Mapping[str, Any]) -> Origin:
     ):
         return "openai-chat"
     return "plain"
+
+
+def _is_item(record: Mapping[str, Any], kind: object) -> bool:
+    if kind == "message":
+        # Other tools call their messages so, too, and put them inside or calls beside them.
+        return "role" in record and "tool_calls" not in record and not _is_anthropic_answer(record)
+    return isinstance(kind, str) and (
+        kind in responses_like.OWN or kind in responses_like.COMPACTIONS
+    )
 
 
 def _is_anthropic_answer(record: Mapping[str, Any]) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from compaction.findings import Finding
 from compaction.messages import ROLES
-from compaction.validity.listing import View, finding
+from compaction.validity.listing import View, finding, first_record
 
 _SYSTEM = frozenset({"system", "developer"})
 
@@ -70,7 +70,7 @@ def _ends(view: View, leading: int) -> Iterator[Finding]:
             + " it.",
             "Keep the first task of the user, or make the summary a message of the user.",
         )
-    elif rules.first_user and first == "assistant":
+    elif rules.first_user and first == "assistant" and not _stands_for_all(view, leading):
         yield finding(
             "error",
             "first-not-user",
@@ -88,6 +88,16 @@ def _ends(view: View, leading: int) -> Iterator[Finding]:
             f"{rules.title} refuse it.",
             "Add the next message of the user before sending it.",
         )
+
+
+def _stands_for_all(view: View, index: int) -> bool:
+    """Whether the message is Anthropic's own compaction, before which the API reads nothing."""
+    if view.dialect != "anthropic" or view.origin != "anthropic":
+        return False
+    content = first_record(view.messages[index]).get("content")
+    return isinstance(content, list) and any(
+        isinstance(block, Mapping) and block.get("type") == "compaction" for block in content
+    )
 
 
 def _neighbours(view: View) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from compaction.errors import CompactionError
 from compaction.formats import format_named, load
 from compaction.formats.base import DIALECTS, Dialect
 from compaction.messages import (
+    Inline,
     Media,
     Message,
     Part,
@@ -162,6 +163,31 @@ def test_calls_of_items_are_one_turn() -> None:
     ]
     for dialect in DIALECTS:
         assert told(items, dialect) == []
+
+
+def test_records_of_a_tool_are_no_items() -> None:
+    # Items of one response are one turn; messages of the assistant in a row are not.
+    lines = (
+        {"type": "gemini", "content": "Weighing.", "toolCalls": [
+            {"id": one, "name": "f", "args": {}}
+        ]}
+        for one in "ab"
+    )  # fmt: skip
+    listed = [USER, *(replace(call(one), body=Inline(call(one).parts, line))
+                      for one, line in zip("ab", lines, strict=True))]  # fmt: skip
+    assert told(listed) == [
+        ("error", "unanswered-call", 1),
+        ("warning", "interrupted-call", 2),
+    ]
+
+
+def test_anthropics_own_compaction_may_begin() -> None:
+    compacted: Listed = [
+        says("assistant", {"type": "compaction", "content": "Two lanes were weighed."}),
+        says("user", "Go on."),
+    ]
+    assert told(compacted, "anthropic") == []
+    assert told(compacted, "gemini") == [("error", "first-not-user", 0)]
 
 
 # ------------------------------------------------------------------------------------------ ids

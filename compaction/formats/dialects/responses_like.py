@@ -37,6 +37,35 @@ _CALLS: Mapping[str, str] = {
 #: Formats whose records are, or hold, items.
 _NATIVE = frozenset({"openai-responses", "codex"})
 
+#: Items that hold a sealed summary of what was before them.
+COMPACTIONS = frozenset({"compaction", "compaction_summary", "context_compaction"})
+
+#: Item types that only this dialect has.
+OWN = frozenset(
+    {
+        "apply_patch_call",
+        "apply_patch_call_output",
+        "code_interpreter_call",
+        "computer_call",
+        "computer_call_output",
+        "custom_tool_call",
+        "custom_tool_call_output",
+        "file_search_call",
+        "function_call",
+        "function_call_output",
+        "image_generation_call",
+        "item_reference",
+        "local_shell_call",
+        "local_shell_call_output",
+        "mcp_call",
+        "mcp_list_tools",
+        "reasoning",
+        "shell_call",
+        "shell_call_output",
+        "web_search_call",
+    }
+)
+
 _OUTPUTS = frozenset({f"{call}_output" for call in _CALLS} | {"tool_search_output"})
 
 
@@ -53,7 +82,7 @@ def parse_item(item: Item) -> tuple[Part, ...]:
         return (ToolCall(*called(item, kind)),)
     if kind in _OUTPUTS:
         return (_output(item),)
-    if kind in ("compaction", "compaction_summary", "context_compaction"):
+    if kind in COMPACTIONS:
         return (Thinking("", sealed=len(text_of(item.get("encrypted_content")))),)
     if kind == "image_generation_call" and isinstance(item.get("result"), str):
         form = text_of(item.get("output_format")) or "png"

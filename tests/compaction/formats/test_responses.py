@@ -204,3 +204,11 @@ def test_real_files(shared_sessions: Path) -> None:
         assert written(RESPONSES, session.messages, session) == session.source.data
         again = read(RESPONSES, written(RESPONSES, [SUMMARY, session.messages[-1]], session))
         assert raw(again)[-1] == raw(session)[-1]
+
+
+def test_messages_of_the_user_before_a_compaction_are_live_where_it_is_the_window() -> None:
+    # `/responses/compact` gives back the messages of the user, and the item behind them.
+    compaction = {"type": "compaction", "id": "cmp", "encrypted_content": "abcd"}
+    live = read(RESPONSES, doc([USER, USER, compaction, CALL, OUTPUT]))
+    assert len(live) == 5
+    assert live.left_out == {}
