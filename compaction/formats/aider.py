@@ -104,6 +104,11 @@ class Aider:
 
     def write(self, messages: Sequence[Message], session: Session) -> Written:
         """The same history with other messages in its run; a new run for any other session."""
+        if session.format == self.name and session.document is None:
+            # A list of edits is no history: only as it is can it be written back.
+            read = _edits(Lines(session.source), ReadOptions()).messages
+            if [one.spans for one in messages] == [one.spans for one in read]:
+                return Written((session.source.data,))
         notes = Notes(self.title)
         layout = place(messages, session, self.name)
         if layout is not None and layout.listings[0].elements:
