@@ -247,10 +247,11 @@ def _own_blocks(message: Message, ids: Ids) -> list[dict[str, Any]] | None:
         inner = one.get("message", one) if isinstance(one, Mapping) else None
         content = inner.get("content") if isinstance(inner, Mapping) else None
         if isinstance(content, str):
-            content = [{"type": "text", "text": content}] if content else []
+            content = [{"type": "text", "text": content}]
         if not isinstance(content, list) or not all(isinstance(b, dict) for b in content):
             return None
-        blocks += [b for b in content if b.get("type") != "text" or b.get("text")]
+        # The API refuses text that is empty or white space alone, wherever it was recorded.
+        blocks += [b for b in content if b.get("type") != "text" or str(b.get("text", "")).strip()]
     return [
         {**block, "id": ids.call(str(block.get("id") or ""))}
         if block.get("type") == "tool_use"

@@ -9,6 +9,7 @@ from chat_documents import read
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compaction import load
 from compaction.formats.anthropic_messages import AnthropicMessages
 from compaction.formats.openai_chat import OpenAIChat
 from compaction.formats.openai_responses import OpenAIResponses
@@ -318,3 +319,21 @@ def test_real_files_convert(shared_sessions: Path) -> None:
                 again = read(other, b"".join(other.write(session.messages, session).chunks))
                 calls = [c for m in session.messages for c in m.calls]
                 assert len([c for m in again.messages for c in m.calls]) == len(calls)
+
+
+def test_white_space_that_a_client_recorded_is_not_sent_to_anthropic() -> None:
+    blocks = [
+        {"type": "text", "text": "\n\n"},
+        {"type": "thinking", "thinking": "Four lanes.", "signature": "c2ln"},
+        {"type": "text", "text": "Lane four."},
+    ]
+    lines: list[dict[str, Any]] = [
+        {"type": "user", "uuid": "1", "parentUuid": None, "sessionId": "s", "isSidechain": False,
+         "message": {"role": "user", "content": "Which lane?"}},
+        {"type": "assistant", "uuid": "2", "parentUuid": "1", "sessionId": "s",
+         "isSidechain": False, "message": {"id": "m", "role": "assistant", "content": blocks}},
+    ]  # fmt: skip
+    session = load("\n".join(map(json.dumps, lines)).encode())
+    assert session.format == "claude-code"
+    document, _ = converted(AnthropicMessages(), session)
+    assert document["messages"][1]["content"] == blocks[1:]
