@@ -81,6 +81,10 @@ COMMANDS: tuple[Command, ...] = (
     _command("focus-budget", "Set the budget", "Go to the budget slider.", "B", _CUT),
     _command("focus-keep", "Set keep recent", "Go to the keep-recent slider.", "K", _CUT),
     _command("policy", "Policy", "Choose a published policy.", "p", _CUT, action="choose_policy"),
+    _command(
+        "edit-policy", "Edit the policy", "Every setting in a form, with the YAML beside it.",
+        "ctrl+e", _CUT,
+    ),
     _command("save-policy", "Save the policy", "Write the policy to a YAML file.", "w", _CUT),
     _command(
         "summarize", "Summarize", "Make the summary with the summarizer of the policy.", "s",

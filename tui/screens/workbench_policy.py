@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 from textual import work
 
 from tui.comparing import Ground
 from tui.screens.compare import Compare
+from tui.screens.policy_editor import PolicyEditor
 from tui.screens.workbench_sweep import WorkbenchSweep
+
+if TYPE_CHECKING:
+    from tui.screens.workbench_actions import WorkbenchActions
 
 
 class WorkbenchPolicy(WorkbenchSweep):
@@ -26,3 +32,8 @@ class WorkbenchPolicy(WorkbenchSweep):
         )
         if chosen is not None:
             self.set_policy(chosen, f"policy {chosen.name}")
+
+    def action_edit_policy(self) -> None:
+        """Change the policy setting by setting."""
+        # The editor takes back and saves as the whole workbench does.
+        self.app.push_screen(PolicyEditor(cast("WorkbenchActions", self)))

@@ -17,7 +17,9 @@ from tui.settings import Pane
 from tui.widgets.looks import COMPONENTS, Tinted, css
 
 #: The panes in their order.
-PANES: Final[tuple[Pane, ...]] = ("message", "summary", "result", "findings", "usage", "replay")  # fmt: skip
+PANES: Final[tuple[Pane, ...]] = (
+    "message", "summary", "result", "findings", "usage", "replay", "sweep",
+)  # fmt: skip
 
 #: Letters of a name that stay, however little room there is.
 _SHORTEST = 3
