@@ -29,6 +29,8 @@ from compaction.tokens import count_message
 
 #: Tokens under which no text is worth asking a summarizer for.
 _LEAST = 8
+#: Stands where a digest of a few tokens has no room for any line of the messages.
+_NO_ROOM = "(no room for more)"
 #: A summary, and a line on either side of it where roles take turns.
 _FEW = 3
 #: The plan's own finding about the size after compaction.
@@ -210,11 +212,7 @@ def _text_of(summarizer: Summarizer, request: SummaryRequest, accept: str) -> tu
     """The text to use, and whether it may be cut off. Raises SummarizerError."""
     reply: object = summarizer.summarize(request)
     if getattr(summarizer, "verbatim", False) and isinstance(reply, str):
-        if accept != "any" and not reply.strip():
-            raise SummarizerError(
-                f"The {summarizer.name} has nothing to say in {request.max_tokens:,} tokens."
-            )
-        return reply, False
+        return reply if accept == "any" or reply.strip() else _NO_ROOM, False
     if accept == "smaller":
         checked = usable(reply, f"The summarizer {summarizer.name}")
         return checked.text, checked.cut
