@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 #: How far over its `max_tokens` a summary may be before it is worth a word.
 _SLACK = 1.1
+
+#: A message as findings name it; ids of calls may have a number sign inside.
+_NUMBER = re.compile(r"(?<!\w)#(\d+)\b")
 
 _CHECKED: WeakKeyDictionary[Session, tuple[Finding, ...]] = WeakKeyDictionary()
 
@@ -136,7 +140,9 @@ def _of_validity(
         where = source if source is not None and source >= 0 else None
         key = (finding.code, where)
         still.add(key)
-        text = finding.text if key in known else f"In the result: {finding.text}"
+        text = _renumbered(finding.text, order)
+        if key not in known:
+            text = f"In the result: {text}"
         findings.append(replace(finding, message=where, text=text))
     findings += (
         replace(finding, level="info", text=f"Before compaction: {finding.text}")
@@ -144,6 +150,18 @@ def _of_validity(
         if finding.level != "info" and (finding.code, finding.message) not in still
     )
     return findings
+
+
+def _renumbered(text: str, order: Sequence[int]) -> str:
+    """A text about the result that names its messages as the session does."""
+
+    def named(found: re.Match[str]) -> str:
+        at = int(found[1])
+        if at >= len(order):
+            return found[0]
+        return f"#{order[at]}" if order[at] >= 0 else "the summary"
+
+    return _NUMBER.sub(named, text)
 
 
 def _of_roles(messages: Sequence[Message], order: Sequence[int]) -> list[Finding]:

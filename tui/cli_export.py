@@ -107,9 +107,11 @@ def _not_made(result: Compacted, *, strict: bool) -> str:
         return f"the summary could not be used: {_ended(result.failure)}"
     if strict and result.over_budget:
         over = result.tokens_after - result.plan.budget
+        why = result.plan.unreachable
         return (
             f"the result has {result.tokens_after:,} tokens, {over:,} over the budget of "
-            f"{result.plan.budget:,} (--strict). {result.plan.unreachable}".rstrip()
+            f"{result.plan.budget:,} (--strict)."
+            + (f" {why[0].upper()}{_ended(why[1:])}" if why else "")
         )
     return ""
 

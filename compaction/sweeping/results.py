@@ -180,7 +180,8 @@ def _why(found: Sweep, best: Total, front: Sequence[Total]) -> str:
     saved = 1 - best.cost / base if base else 0.0
     many = "1 compaction" if best.compactions == 1 else f"{best.compactions:,} compactions"
     what = f"{many}, no context over {best.peak:,} tokens"
-    parts = [f"{named}: {what}, {saved * 100:.0f} % less cost than without compaction."]
+    share = f"{abs(saved) * 100:.0f} % {'more' if saved < 0 else 'less'} cost"
+    parts = [f"{named}: {what}, {share} than without compaction."]
     if best is not safest:
         parts.append(
             f"It forgets {best.lost:,} of what was needed later; keeping more "

@@ -177,16 +177,31 @@ def test_strict_export_over_budget_is_3_and_writes_nothing(
     assert ran.code == 3
     assert not out.exists()
     assert "over the budget" in ran.err
+    assert "(--strict). A budget of 30 cannot be reached" in ran.err
+    assert ran.err.endswith(". Nothing was written.\n")
     assert len(ran.err.strip().splitlines()) == 1
+
+
+def test_findings_about_a_result_name_messages_as_the_session_does(
+    cli: Cli, tmp_path: Path
+) -> None:
+    talk = [
+        {"role": side, "content": [{"type": "text", "text": f"{number} {side} weighs it. " * 40}]}
+        for number in range(20)
+        for side in ("user", "assistant")
+    ]
+    path = tmp_path / "talk.json"
+    path.write_text(json.dumps({"system": "Weigh.", "messages": talk}))
+    ran = cli("export", path, "-o", tmp_path / "out.json", "--budget", 3000, "--keep-recent", 4)
+    assert ran.code == 0
+    assert "message #40: The list ends with the assistant (#40)" in ran.err
 
 
 def test_a_failing_summarizer_is_3_and_writes_nothing(
     cli: Cli, long_chat: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.json"
-    ran = cli(
-        "export", long_chat, "-o", out, "--budget", 1500, "--summarizer", "command:exit 7"
-    )
+    ran = cli("export", long_chat, "-o", out, "--budget", 1500, "--summarizer", "command:exit 7")
     assert ran.code == 3
     assert not out.exists()
     assert "7" in ran.err
@@ -198,9 +213,7 @@ def test_an_unknown_summarizer_is_a_usage_error(cli: Cli, long_chat: Path) -> No
     assert "digset" in ran.err
 
 
-def test_a_summary_from_a_file_is_used_as_it_is(
-    cli: Cli, long_chat: Path, tmp_path: Path
-) -> None:
+def test_a_summary_from_a_file_is_used_as_it_is(cli: Cli, long_chat: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("The tide was late twenty times.", encoding="utf-8")
     ran = cli(
         *("export", long_chat, "-o", tmp_path / "out.json", "--budget", 1500, "--json"),

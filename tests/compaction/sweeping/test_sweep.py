@@ -117,6 +117,9 @@ def test_the_recommended_setting_is_near_the_best_of_both() -> None:
     assert advice.policy.budget == 2_000
     assert "86 % less cost" in advice.why
     assert "forgets 8" in advice.why
+    dearer = recommended(swept(row(0, 12.0, 50)))
+    assert dearer is not None
+    assert "20 % more cost than without compaction" in dearer.why
     restless = recommended(swept(row(0, 1.0, 2, soon=4), row(1, 3.0, 5)))
     assert restless is not None
     assert restless.setting == 1, "a setting that compacts again at once is left aside"
