@@ -75,5 +75,6 @@ def test_every_command_has_a_key_that_terminals_leave() -> None:
     taken = ("ctrl+", "alt+", "shift+f", "super+")
     for command in COMMANDS:
         plain = [key for key in command.keys if not key.startswith(taken)]
-        assert plain, command.id
+        # What has no key at all is reached through the palette, which has one.
+        assert plain or not command.keys, command.id
     assert next(one for one in COMMANDS if one.id == "quit").keys[0] == "q"
