@@ -11,10 +11,15 @@ from compaction.findings import Finding
 from compaction.formats.chatshape import File, Shape
 from compaction.formats.documents import where
 from compaction.formats.jsonspans import Node
-from compaction.messages import Conversation, preview_of
+from compaction.marker import is_own_summary
+from compaction.messages import Conversation, Text, preview_of
 
 #: Keys under which records say what they are called.
 _NAMES = ("custom_id", "id", "conversation_id", "task_id")
+
+
+#: Messages at the beginning of a request among which a summary stands.
+_NEAR = 8
 
 
 @dataclass(slots=True)
@@ -121,11 +126,7 @@ class Finder:
                 f"{where(self._file.source)} has no conversation {asked!r}: "
                 f"it has {len(found):,}, numbered from 1."
             )
-        first, last = found[0].values, found[-1].values
-        # The last message of a request may be marked in another way in the next one.
-        stem = first[:-1] if any(self._role(value) == "user" for value in first[:-1]) else first
-        longer = self._shape.growing and len(last) > len(first) > 1
-        if longer and last[: len(stem)] == stem:
+        if self._grows(found[0], found[-1]) or self._compacted(found):
             self._tell(
                 "info",
                 "growing-log",
@@ -139,6 +140,24 @@ class Finder:
             "as they are.",
         )
         return found[0]
+
+    def _grows(self, one: Found, other: Found) -> bool:
+        """Whether `other` is the request `one` some messages later."""
+        first, last = one.values, other.values
+        # The last message of a request may be marked in another way in the next one.
+        stem = first[:-1] if any(self._role(value) == "user" for value in first[:-1]) else first
+        longer = self._shape.growing and len(last) > len(first) > 1
+        return longer and last[: len(stem)] == stem
+
+    def _compacted(self, found: list[Found]) -> bool:
+        """Whether the last request of a growing log holds a summary of this program's own."""
+        if not self._shape.growing or not any(map(self._is_ours, found[-1].values[:_NEAR])):
+            return False
+        return len(found) == 2 or self._grows(found[0], found[-2])
+
+    def _is_ours(self, value: object) -> bool:
+        parts = self._shape.parse(value)[:1] if isinstance(value, Mapping) else ()
+        return any(isinstance(part, Text) and is_own_summary(part.text) for part in parts)
 
     def _role(self, value: object) -> str:
         return self._shape.role(value, ()) if isinstance(value, Mapping) else "user"

@@ -114,12 +114,7 @@ ONE_SIDED = {
 }
 
 #: What is known to be wrong with a file once it is compacted, to be taken out when it is mended.
-KNOWN_FAULTS = {
-    "yaml-transcripts/pydantic-ai--test_anthropic_web_fetch_tool.yaml": (
-        "the last request of a growing log, once compacted, is no longer told as the last: "
-        "the first request is shown"
-    ),
-}
+KNOWN_FAULTS: dict[str, str] = {}
 
 #: The trees whose files make one session together, and no session one by one.
 TREES = (

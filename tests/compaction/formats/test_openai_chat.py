@@ -9,10 +9,15 @@ from chat_documents import chat_message, raw, read, request, written
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compaction.compacting import compact
 from compaction.errors import SessionError
+from compaction.export import render_bytes
+from compaction.formats import load
 from compaction.formats.base import Sample
 from compaction.formats.openai_chat import OpenAIChat
 from compaction.messages import Media, Opaque, Text, Thinking, ToolCall, ToolResult, Usage, message
+from compaction.planning import plan
+from compaction.policy import Policy
 
 CHAT = OpenAIChat()
 SUMMARY = message("user", 'What was said: "é"\n')
@@ -421,3 +426,17 @@ def test_real_files(shared_sessions: Path) -> None:
             again = read(CHAT, written(CHAT, new, session))
             kept = [raw(session)[0], *raw(session)[-2:]]
             assert [raw(again)[0], *raw(again)[-2:]] == kept
+
+
+def test_a_growing_log_whose_last_request_was_compacted_still_is_one() -> None:
+    said = [
+        {"role": role, "content": f"{number}. {role} " * 60}
+        for number in range(8)
+        for role in ("user", "assistant")
+    ]
+    log = b"\n".join(json.dumps({"messages": said[:end]}).encode() for end in (5, 9, 15))
+    session = load(log)
+    result = compact(plan(session, Policy(budget=500, keep_recent=3)))
+    again = load(render_bytes(result)[0])
+    assert [one.text for one in again.messages] == [one.text for one in result.messages]
+    assert "growing-log" in [each.code for each in again.problems]
