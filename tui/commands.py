@@ -83,7 +83,7 @@ COMMANDS: tuple[Command, ...] = (
     _command("policy", "Policy", "Choose a published policy.", "p", _CUT, action="choose_policy"),
     _command(
         "edit-policy", "Edit the policy", "Every setting in a form, with the YAML beside it.",
-        "ctrl+e", _CUT,
+        "ctrl+e D", _CUT,
     ),
     _command("save-policy", "Save the policy", "Write the policy to a YAML file.", "w", _CUT),
     _command(
