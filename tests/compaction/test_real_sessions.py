@@ -113,9 +113,6 @@ ONE_SIDED = {
     "yaml-transcripts/pydantic-ai--test_openai_responses_thinking_part_iter.yaml",
 }
 
-#: What is known to be wrong with a file once it is compacted, to be taken out when it is mended.
-KNOWN_FAULTS: dict[str, str] = {}
-
 #: The trees whose files make one session together, and no session one by one.
 TREES = (
     "opencode/agent-sessions--storage/storage_legacy",
@@ -225,10 +222,7 @@ def test_a_real_file(
     name: str,
     shared_sessions: Path,
     record_property: Callable[[str, object], None],
-    request: pytest.FixtureRequest,
 ) -> None:
-    if name in KNOWN_FAULTS:
-        request.applymarker(pytest.mark.xfail(reason=KNOWN_FAULTS[name], strict=True))
     path = shared_sessions / name
     expected = EXPECTED[folder_of(name)]
     if not expected & _KNOWN:
