@@ -102,13 +102,16 @@ def _grid_options(command: Any) -> Any:
 def sweep(sessions: tuple[str, ...], as_json: bool, metric: str, **given: Any) -> int:
     """Replay sessions under every combination of settings. No model is asked.
 
-    SESSION is a file, a folder (with all below), a glob, or a URL that fsspec knows.
+    SESSION is a file, a folder (with all below), a glob, or a URL that fsspec knows. Summaries
+    are taken to be as long as the policy lets expect, and to hold nothing that is needed later:
+    `replay`, which makes digests, may find less lost.
 
     \b
     --json prints {"axes": [NAME, ...], "settings": [{"setting", "values", "sessions", "cost",
     "sent", "money", "compactions", "peak", "late", "soon", "lost", "refetched", "fits",
     "front"}, ...], "rows": [ROW, ...], "baselines": [ROW, ...], "recommended": {"setting",
-    "values", "why"} | null, "skipped": [{"session", "why"}, ...]}.
+    "values", "why"} | null, "skipped": [{"session", "why"}, ...], "refused": [{"setting",
+    "policy", "why"}, ...]}: what could not be read, and settings that cannot be replayed.
     """
     found = _swept(sessions, given)
     _write(found, given)
@@ -140,9 +143,10 @@ def compare(
 ) -> int:
     """Replay sessions under several policies, one row a policy. No model is asked.
 
+    Summaries are taken to be as long as in `sweep`.
+
     \b
-    --json prints the object of `sweep --json` with the one axis "policy", and "refused":
-    [{"policy", "why"}, ...] for policies that cannot be replayed on a session.
+    --json prints the object of `sweep --json` with the one axis "policy".
     """
     from compaction.policy import presets
     from compaction.sweeping.many import compare_files
@@ -326,6 +330,7 @@ def _document(found: Sweep) -> dict[str, Any]:
         },
         "skipped": _skipped(found),
         "refused": [
-            {"policy": found.policies[setting].name, "why": why} for setting, why in found.refused
+            {"setting": setting, "policy": found.policies[setting].name, "why": why}
+            for setting, why in found.refused
         ],
     }

@@ -26,7 +26,7 @@ def as_json(run: Replay) -> dict[str, object]:
             "keep_recent": policy.keep_recent,
             "unit": policy.recent.unit,
         },
-        "tokenizer": run.line.counts.tokenizer,
+        "tokenizer": run.line.counts.named,
         "peak": {"tokens": run.peak, "call": run.peak_call},
         "totals": asdict(run.totals),
         "baseline": {"peak": run.baseline_peak, **asdict(run.baseline)},

@@ -88,6 +88,16 @@ class Counts:
         return self.prefix[end] - self.prefix[start] if end > start else 0
 
     @property
+    def named(self) -> str:
+        """The name of the way of counting, as a policy says it."""
+        return self.tokenizer if self.calibration is None else "calibrated"
+
+    @property
+    def sure(self) -> bool:
+        """Whether these are the numbers of the model itself, as far as one can know."""
+        return self.label == f"{self.tokenizer}, exact"
+
+    @property
     def label(self) -> str:
         """How good the numbers are: "o200k_base, exact", "estimated"."""
         if not self.exact:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.tokens import Counts
+from compaction.tokens.counts import Calibration
 
 SIZES = st.lists(st.integers(0, 9_999), max_size=30)
 
@@ -42,3 +43,14 @@ def test_labels_say_how_good_the_numbers_are() -> None:
     assert Counts("chars/4", tokens).label == "chars/4, an estimate"
     foreign = Counts("o200k_base", tokens, model="claude-opus-4-1")
     assert foreign.label == "o200k_base, an estimate for claude-opus-4-1"
+
+
+def test_how_the_numbers_were_made_is_named() -> None:
+    sizes = array("q", [3, 4])
+    plain = Counts("o200k_base", sizes)
+    assert (plain.named, plain.sure) == ("o200k_base", True)
+    assert not Counts("o200k_base", sizes, model="claude-sonnet-4-5").sure
+    assert not Counts("chars/4", sizes).sure
+    assert not Counts("o200k_base", sizes, exact=False).sure
+    made = Counts("o200k_base", sizes, calibration=Calibration(5, 1.2, 0.0, 5, None, None, 9))
+    assert (made.named, made.sure) == ("calibrated", False)
