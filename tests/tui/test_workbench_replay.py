@@ -146,6 +146,16 @@ async def test_scrubbing_shows_the_list_as_it_stood(alone: None) -> None:
         assert "stood" not in it.chips
 
 
+async def test_the_boundary_of_the_past_is_not_moved(alone: None) -> None:
+    async with opened() as it:
+        await it.pilot.press("home", "j")
+        it.rows.focus()
+        await it.pilot.press("b")
+        await it.pilot.pause()
+        assert it.plan.policy == SETTING
+        assert it.screen.in_the_past
+
+
 async def test_leaving_the_pane_restores_the_list(alone: None) -> None:
     async with opened() as it:
         total = it.rows.item_count

@@ -123,8 +123,10 @@ class WorkbenchScreen(WorkbenchActions):
         self.set_policy(changed, "keep recent", gesture=True)
 
     def on_message_list_boundary_moved(self, event: MessageList.BoundaryMoved) -> None:
-        """Keep everything from there on."""
-        if self.plan is not None:
+        """Keep everything from there on; a list of the past is only looked at."""
+        if self.in_the_past:
+            self.workbench.say("This is the list of an earlier call; esc shows now.")
+        elif self.plan is not None:
             self.set_policy(keep_from(self.plan, event.cut), "boundary", gesture=True)
 
     def on_message_list_selected(self, event: MessageList.Selected) -> None:

@@ -182,6 +182,11 @@ class WorkbenchReplay(WorkbenchConversation):
             return array("q", range(end))
         return shown[: bisect_left(shown, end)]
 
+    @property
+    def in_the_past(self) -> bool:
+        """Whether the list is shown as it stood at a call."""
+        return self._past_call is not None
+
     def leave_past(self) -> bool:
         """Back to now; False when that is what is shown."""
         if self._past_call is None:
