@@ -170,7 +170,11 @@ class _Writing:
         rest = [part for part in parts if not isinstance(part, ToolResult)]
         for result in results:
             yield from self._result(result)
-        if message.role in ("system", "developer"):
+        system = message.role in ("system", "developer")
+        if system and index:
+            # A later system prompt replaces the one before it.
+            self._notes.tell("system-inside", f"a {message.role} message")
+        if system and not index:
             text = "\n".join(one for part in rest if (one := self._text(part)))
             yield self._event("system.message", {"role": message.role, "content": text})
         elif message.role == "assistant":

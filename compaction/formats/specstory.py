@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape, unescape
 
 from compaction.errors import SessionError
@@ -24,6 +24,7 @@ from compaction.formats.pieces import Piece
 from compaction.formats.sketching import stands_in
 from compaction.formats.specstory_text import blocks, call_in, without_outputs
 from compaction.messages import (
+    Inline,
     Media,
     Message,
     Opaque,
@@ -142,6 +143,7 @@ class SpecStory:
         """The same file with other messages; a whole one for a session from elsewhere."""
         notes = Notes(self.title)
         if layout := place(messages, session, self.name):
+            messages = _with_their_results(messages, session.source)
             found = {id(message): index for index, message in enumerate(messages)}
             pairs = _pairs([one for one in messages if not stands_in(one, session.source)])
 
@@ -269,6 +271,17 @@ def _pairs(made: Sequence[Message]) -> _Pairs:
         if isinstance(part, ToolResult)
     }
     return _Pairs(results, frozenset(call for message in made for call in message.calls))
+
+
+def _with_their_results(messages: Sequence[Message], source: Source) -> list[Message]:
+    """Calls as new messages where a result is one, since both are shown in one block."""
+    made = {call for one in messages if not stands_in(one, source) for call in one.results}
+    return [
+        replace(one, body=Inline(one.parts), spans=())
+        if stands_in(one, source) and not made.isdisjoint(one.calls)
+        else one
+        for one in messages
+    ]
 
 
 def _rendered(message: Message, pairs: _Pairs, notes: Notes) -> str:

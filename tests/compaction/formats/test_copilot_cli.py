@@ -414,3 +414,12 @@ def test_real_logs(name: str) -> None:
     events, again = written(session, wanted)
     assert same(again, wanted)
     assert chained(events)
+
+
+def test_a_summary_as_a_system_message_leaves_the_system_prompt_in_force() -> None:
+    session = coding().load()
+    promoted = made_message("system", "What was done: “all”.", summary="compaction")
+    _, again = written(session, [session.messages[0], promoted, session.messages[-1]])
+    assert [(one.role, one.text) for one in again.messages[:2]] == [
+        ("system", "Be exact."), ("user", "What was done: “all”."),
+    ]  # fmt: skip

@@ -184,6 +184,11 @@ def test_a_clipped_result_stays_with_its_call() -> None:
     data = saved(session, [*session.messages[:3], clipped, *session.messages[4:]])
     assert b"a.py\n\n_**User" not in data
     assert "a…".encode() in data
+    again = load(data).messages
+    assert [(one.role, len(one.calls), len(one.results)) for one in again] == [
+        (one.role, len(one.calls), len(one.results)) for one in session.messages
+    ]
+    assert [one.text for one in again[:3]] == [one.text for one in session.messages[:3]]
 
 
 CHAT = [
