@@ -34,6 +34,9 @@ def facts_of(run: Run, call: int) -> list[Fact]:
         Fact("money", _money(made)),
         Fact("forgotten", *_forgotten(run.gone)),
     ]
+    if run.past.theirs is not None:
+        many = counted(len(run.past.session.compactions), "real compaction")
+        facts.append(Fact("really", f"{many} forgot {grouped(run.past.theirs.score)}", "muted"))
     facts.extend(Fact("note", note, "muted") for note in _notes(run))
     return facts
 

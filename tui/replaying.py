@@ -6,9 +6,9 @@ Runs in threads, as `tui.loading` does: nothing here touches a widget.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,15 @@ from compaction.messages import IsCancelled, Session
 from compaction.needing import Forgotten, Needs, forgotten, needs_of
 from compaction.policy import Policy
 from compaction.pricing import Prices, prices_of
-from compaction.replaying import Replay, Timeline, Walker, replayed, timeline, uncompacted
+from compaction.replaying import (
+    Replay,
+    Timeline,
+    Walker,
+    recorded_walk,
+    replayed,
+    timeline,
+    uncompacted,
+)
 from tui.widgets.sawtooth_shape import Saw, Tooth
 
 if TYPE_CHECKING:
@@ -47,6 +55,8 @@ class Past:
     prices: Prices | None
     places: array[int] | None
     needs: Needs | None = None
+    #: What the compactions that the tool really made forgot; None where it made none.
+    theirs: Forgotten | None = None
 
     @property
     def session(self) -> Session:
@@ -55,7 +65,12 @@ class Past:
 
     def listed(self, index: int) -> int:
         """The first message of the list that is message `index` of the whole, or comes after."""
-        return index if self.places is None else bisect_left(self.places, index)
+        if self.places is None:
+            return index
+        # A summary of the tool has the place of the message after it, which is the one meant.
+        last = bisect_right(self.places, index) - 1
+        same = last >= 0 and self.places[last] == index
+        return last if same else bisect_left(self.places, index)
 
     def found(self, index: int) -> int | None:
         """The message of the list that is message `index` of the whole; None for none."""
@@ -130,16 +145,19 @@ def make_past(
         places = _places(shown, whole)
         line = timeline(whole, _counted(whole, policy, stopped), find_groups(whole.messages))
     # What is needed later does not depend on how tokens are counted, but for what a call costs.
-    needs = kept.needs if kept is not None and kept.counts.exact == counts.exact else None
-    return Past(shown, counts, line, Walker(line), prices_of(whole.model), places, needs)
+    same = kept is not None and kept.counts.exact == counts.exact
+    needs, theirs = (kept.needs, kept.theirs) if kept is not None and same else (None, None)
+    return Past(shown, counts, line, Walker(line), prices_of(whole.model), places, needs, theirs)
 
 
 def with_needs(past: Past, stopped: IsCancelled) -> Past:
     """`past` with what later messages use of earlier ones."""
     needs = needs_of(past.session, past.line.counts, cancelled=stopped)
-    return Past(
-        past.shown, past.counts, past.line, past.walker, past.prices, past.places, needs
-    )
+    theirs = None
+    if past.session.compactions:
+        walked, texts = recorded_walk(past.line)
+        theirs = forgotten(needs, walked, texts)
+    return replace(past, needs=needs, theirs=theirs)
 
 
 def _counted(whole: Session, policy: Policy, stopped: IsCancelled) -> Counts:

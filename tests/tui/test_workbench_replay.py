@@ -209,19 +209,62 @@ async def test_a_session_without_answers_says_so(alone: None, tmp_path: Path) ->
         await it.pilot.press("left", "home")
 
 
-async def test_a_recorded_compaction_is_undone_and_marked(alone: None) -> None:
-    source = sample_sessions.path("kanazawa-trip")
+def log_of(folder: Path) -> Path:
+    """A Claude Code log with one compaction of the tool: 8 messages before it, 8 after."""
+
+    def line(at: int, kind: str, text: object, **more: object) -> dict[str, object]:
+        message = {"role": kind, "content": text}
+        if kind == "assistant":
+            message |= {"id": f"m{at}", "type": "message", "model": "claude-sonnet-4-5"}
+        return {
+            "type": kind, "uuid": f"u{at}", "parentUuid": f"u{at - 1}" if at else None,
+            "sessionId": "s", "timestamp": f"2026-01-01T00:00:{at:02}Z", "message": message, **more,
+        }  # fmt: skip
+
+    def said(at: int) -> list[dict[str, str]]:
+        text = f"message {at} about /src/file_{at % 4}.py " + "and many words " * 20
+        return [{"type": "text", "text": text}]
+
+    records = [line(at, "assistant" if at % 2 else "user", said(at)) for at in range(8)]
+    records.append(
+        {
+            "type": "system", "subtype": "compact_boundary", "content": "Conversation compacted",
+            "uuid": "u8", "parentUuid": None, "logicalParentUuid": "u7", "sessionId": "s",
+            "timestamp": "2026-01-01T00:00:08Z",
+            "compactMetadata": {"trigger": "auto", "preTokens": 167000},
+        }
+    )  # fmt: skip
+    records.append(line(9, "user", "They worked.", isCompactSummary=True))
+    records += [line(at, "user" if at % 2 else "assistant", said(at)) for at in range(10, 18)]
+    file = folder / "log.jsonl"
+    file.write_text("".join(json.dumps(each) + "\n" for each in records))
+    return file
+
+
+async def test_a_recorded_compaction_is_undone_and_marked(alone: None, tmp_path: Path) -> None:
+    source = log_of(tmp_path)
     live = compaction.load(source)
     whole = replaying.uncompacted(live)
-    async with opened(source) as it:
+    assert len(whole.messages) == 16
+    async with opened(source, policy=Policy(budget=500, keep_recent=2)) as it:
         saw = it.chart.saw
         assert saw is not None
-        if whole is live:
-            pytest.skip("this sample holds no compaction any more")
-        assert saw.recorded
-        assert "whole recorded history" in it.said.replace("\n", " ")
+        assert len(saw.recorded) == 1
+        assert "△" in "\n".join(text_of(it.chart))
+        said = " ".join(it.said.split())
+        assert "whole recorded history of 16 messages" in said
+        assert "1 real compaction forgot" in said
+        past = it.screen._run.past
+        # The live list is the summary and what came after it.
+        assert [past.found(index) for index in range(8)] == [None] * 8
+        for index in range(8, 16):
+            listed = past.found(index)
+            assert listed is not None
+            assert live.messages[listed].text == whole.messages[index].text
         await it.pilot.press("home")
-        assert it.rows.item_count <= it.plan.n
+        assert it.rows.item_count == 0
+        await it.pilot.press("end", "escape")
+        assert it.rows.item_count == it.plan.n
 
 
 @pytest.mark.parametrize("name", ["hostile-upload", "scheduler-thinking", "support-chat"])
