@@ -273,6 +273,11 @@ def _opened(source: SessionSource) -> Source:
         if name == "-":
             return Source(sys.stdin.buffer.read(), "-")
         return _from_file(name)
+    if not hasattr(source, "read"):
+        raise SessionError(
+            "A session is read from a path, from bytes or from an open binary file, not from a "
+            f"value of type {type(source).__name__}."
+        )
     data = source.read()
     if not isinstance(data, bytes):
         raise SessionError("A session is read from a binary file; this one is open as text.")

@@ -91,6 +91,12 @@ def test_a_file_open_as_text_is_refused() -> None:
         load(io.StringIO("{}"))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("source", [None, 5, ["talk.json"]])
+def test_what_is_no_source_is_refused_in_a_sentence(source: Any) -> None:
+    with pytest.raises(SessionError, match=f"value of type {type(source).__name__}"):
+        load(source)
+
+
 def test_only_what_the_file_holds_when_it_is_opened_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
