@@ -267,6 +267,27 @@ async def test_a_recorded_compaction_is_undone_and_marked(alone: None, tmp_path:
         assert it.rows.item_count == it.plan.n
 
 
+async def test_the_full_history_is_shown_as_it_is_now(alone: None, tmp_path: Path) -> None:
+    async with opened(log_of(tmp_path), policy=Policy(budget=500, keep_recent=2)) as it:
+        await it.pilot.press("home")
+        it.screen.action_history()
+        await it.pilot.pause()
+        await it.settle()
+        assert it.screen.session.history == "full"
+        assert not it.screen.in_the_past
+        assert it.rows.item_count == it.plan.n
+        assert "stood" not in it.chips
+
+
+async def test_the_pane_is_remembered(alone: None) -> None:
+    app = Workbench(Opening(str(LOGIN), str(LOGIN), policy=SETTING), Settings(pane="replay"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        it = Replaying(app, pilot)
+        await it.settle()
+        assert it.chart.saw is not None
+        assert it.rows.has_focus
+
+
 @pytest.mark.parametrize("name", ["hostile-upload", "scheduler-thinking", "support-chat"])
 async def test_every_sample_replays(alone: None, name: str) -> None:
     async with opened(sample_sessions.path(name), policy=Policy(budget=2_000, keep_recent=4)) as it:

@@ -50,6 +50,13 @@ class WorkbenchReplay(WorkbenchConversation):
         self._past_call: int | None = None
         self._cursor_now = 0
 
+    def loaded(self) -> None:
+        """Another list has no past yet; one that grew keeps it."""
+        super().loaded()
+        if not self.keep_place and self._past_call is not None:
+            self._past_call = None
+            self.show_chips()
+
     # --------------------------------------------------------------------------- replaying
 
     def show_pane(self, pane: Pane, *, focus: bool = False) -> None:
