@@ -87,6 +87,11 @@ def write_bytes(
     return _write_atomically(target, (data,), replace=force and Path(target).exists())
 
 
+def check_target(path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Raise the ExportError that writing to `path` would raise for its name or what is there."""
+    _kind_of(os.fspath(path), force=force)
+
+
 def render_bytes(
     result: Result,
     format: str | None = None,  # noqa: A002

@@ -151,6 +151,7 @@ def compare(
     from compaction.policy import presets
     from compaction.sweeping.many import compare_files
 
+    _check_output(given)
     chosen = [_policy(name) for name in policies or presets()]
     if budget is not None:
         amount = _amounts(budget, "--budget")[0]
@@ -197,6 +198,7 @@ def recommend(sessions: tuple[str, ...], as_json: bool, **given: Any) -> int:
 def _swept(sessions: tuple[str, ...], given: dict[str, Any]) -> Sweep:
     from compaction.sweeping.many import sweep_files
 
+    _check_output(given)
     budgets, amounts = given["budgets"], given["keep_recents"]
     return sweep_files(
         sessions,
@@ -281,6 +283,14 @@ def _value(text: str) -> Any:
             return yaml.safe_load(text)
         except yaml.YAMLError:
             return text
+
+
+def _check_output(given: dict[str, Any]) -> None:
+    """Refuse a file that cannot be written before the work is done, not after it."""
+    if given["output"]:
+        from compaction.sweeping.tables import check_target
+
+        check_target(given["output"], force=given["force"])
 
 
 def _write(found: Sweep, given: dict[str, Any]) -> None:

@@ -39,6 +39,8 @@ def files_of(patterns: Sequence[str]) -> list[str]:
                 for name in glob.glob(pattern, recursive=True)  # noqa: PTH207 - it may be absolute
                 if Path(name).is_file()
             )
+        if not names and pattern == "-":
+            raise PolicyError("A sweep reads files and no standard input: save it to a file first.")
         if not names:
             raise PolicyError(f"{pattern}: there is no such file, and no file it stands for.")
         found.update(dict.fromkeys(names))

@@ -11,6 +11,9 @@ from compaction.errors import PolicyError
 from compaction.sweeping import Swept
 from compaction.sweeping.results import Row
 
+#: How every line of a journal begins, a torn one too.
+_BEGINNING = b'{"mark":'
+
 
 class Journal:
     """The rows of finished files, one JSON line a file, under the mark of their settings."""
@@ -22,7 +25,7 @@ class Journal:
     def known(self) -> dict[str, Swept]:
         """What is known by the key of its file; broken lines and other settings are passed over.
 
-        Raises PolicyError when the file cannot be read.
+        Raises PolicyError when the file cannot be read, or is something else.
         """
         import orjson
 
@@ -32,6 +35,9 @@ class Journal:
             return {}
         except OSError as error:
             raise PolicyError(f"{self._path} cannot be read: {error.strerror}.") from None
+        if lines and not lines[0].startswith(_BEGINNING[: len(lines[0])]):
+            # It may be a session, which nothing is ever written to.
+            raise PolicyError(f"{self._path} is no journal of a sweep; name a new file.")
         out: dict[str, Swept] = {}
         for line in lines:
             try:

@@ -11,6 +11,8 @@ from typing import Any
 from compaction.errors import ExportError
 from compaction.sweeping.results import Sweep
 
+_ENDINGS = frozenset({".csv", ".jsonl", ".ndjson"})
+
 
 def rows_of(found: Sweep) -> list[dict[str, Any]]:
     """One flat object a session and setting, the values of the axes first; baselines at the end."""
@@ -29,6 +31,16 @@ def _rest(row: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in row.items() if key != "session"}
 
 
+def check_target(path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Raise the ExportError of `write_rows` that can be known before there are rows."""
+    from compaction.export import check_target as check_file
+
+    name = os.fspath(path)
+    if Path(name).suffix.lower() not in _ENDINGS:
+        raise ExportError(f"{name}: give a name that ends in .jsonl or .csv.")
+    check_file(name, force=force)
+
+
 def write_rows(found: Sweep, path: str | os.PathLike[str], *, force: bool = False) -> int:
     """Write the rows as JSON lines, or as CSV when the name ends so; how many there are.
 
@@ -39,6 +51,7 @@ def write_rows(found: Sweep, path: str | os.PathLike[str], *, force: bool = Fals
 
     from compaction.export import write_bytes
 
+    check_target(path, force=force)
     rows = rows_of(found)
     name = os.fspath(path)
     if Path(name).suffix.lower() == ".csv":
@@ -47,10 +60,8 @@ def write_rows(found: Sweep, path: str | os.PathLike[str], *, force: bool = Fals
         writer.writeheader()
         writer.writerows({key: _plain(value) for key, value in row.items()} for row in rows)
         data = text.getvalue().encode("utf-8", "backslashreplace")
-    elif Path(name).suffix.lower() in (".jsonl", ".ndjson"):
-        data = b"".join(orjson.dumps(row, default=str) + b"\n" for row in rows)
     else:
-        raise ExportError(f"{name}: give a name that ends in .jsonl or .csv.")
+        data = b"".join(orjson.dumps(row, default=str) + b"\n" for row in rows)
     sessions = {row.session for row in found.baselines} | {name for name, _ in found.skipped}
     write_bytes(name, data, force=force, never=sessions)
     return len(rows)

@@ -94,6 +94,20 @@ def test_sweep_writes_a_row_a_setting_and_recommends_one(
     assert "Recommended" in cli("sweep", talk, "--budgets", "600,900", "--backend", "serial").out
 
 
+def test_what_cannot_be_written_is_refused_before_the_work(
+    cli: Cli, talk: Path, tmp_path: Path
+) -> None:
+    journal = tmp_path / "journal.jsonl"
+    for command in ("sweep", "compare", "recommend"):
+        for name in ("rows.txt", "nowhere/rows.csv"):
+            ran = cli(
+                command, talk, "-o", tmp_path / name, "--journal", journal, "--backend", "serial"
+            )
+            assert (ran.code, ran.out) == (2, "")
+            assert not journal.exists()
+    assert "no standard input" in cli("sweep", "-").err
+
+
 def test_the_rows_never_go_onto_a_session(cli: Cli, talk: Path, tmp_path: Path) -> None:
     line = tmp_path / "talk.jsonl"
     line.write_bytes(talk.read_bytes().replace(b"\n", b""))

@@ -79,6 +79,17 @@ def test_a_cluster_of_two_processes_finds_the_same(tmp_path: Path) -> None:
     assert found.baselines == alone.baselines
 
 
+def test_a_journal_is_written_to_no_other_file(tmp_path: Path) -> None:
+    sessions = tmp_path / "sessions"
+    sessions.mkdir()
+    written(sessions, 1)
+    session = sessions / "run-0.json"
+    before = session.read_bytes()
+    with pytest.raises(PolicyError, match="no journal"):
+        swept(sessions, backend="serial", journal=session)
+    assert session.read_bytes() == before
+
+
 def test_a_sweep_that_was_stopped_is_taken_up(tmp_path: Path) -> None:
     sessions = tmp_path / "sessions"
     sessions.mkdir()
