@@ -265,10 +265,22 @@ def _number(text: str, option: str) -> float:
     return _amounts(text, option)[0]
 
 
+#: Values that are axes of their own, and how they are given.
+_OWN_OPTIONS = {
+    "budget": "--budgets",
+    "trigger.budget": "--budgets",
+    "keep_recent": "--keep-recents",
+    "recent": "--keep-recents",
+}
+
+
 def _axis(text: str) -> tuple[str, list[Any]]:
     name, sign, values = text.partition("=")
     if not sign or not values.strip():
         raise click.UsageError(f"--axis {text}: give NAME=VALUE,VALUE.")
+    if (own := _OWN_OPTIONS.get(name.strip())) is not None:
+        # Two axes for one value would show settings that nobody replayed.
+        raise click.UsageError(f"--axis {text}: this value has an option of its own, {own}.")
     return name.strip(), [_value(each.strip()) for each in values.split(",")]
 
 

@@ -116,7 +116,7 @@ def test_a_misspelled_command_is_answered_with_the_right_one(cli: Cli) -> None:
 
 def test_commands_of_later_versions_are_not_offered(cli: Cli) -> None:
     listed = cli("--help").out
-    for name in ("serve", "replay", "sweep", "compare", "report"):
+    for name in ("serve", "report"):
         assert f"\n  {name} " not in listed
 
 

@@ -106,6 +106,8 @@ def test_what_cannot_be_written_is_refused_before_the_work(
             assert (ran.code, ran.out) == (2, "")
             assert not journal.exists()
     assert "no standard input" in cli("sweep", "-").err
+    twice = cli("sweep", talk, "--axis", "trigger.budget=1k,2k", "--backend", "serial")
+    assert (twice.code, "--budgets" in twice.err) == (2, True)
 
 
 def test_the_rows_never_go_onto_a_session(cli: Cli, talk: Path, tmp_path: Path) -> None:
