@@ -10,6 +10,7 @@ from typing import ClassVar
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
@@ -40,7 +41,7 @@ class Compare(Screen[Policy | None]):
     DEFAULT_CSS = """
     Compare {
         background: $background;
-        padding: 1 2;
+        & #compare-body { padding: 1 2; }
         & #compare-title { height: 1; text-style: bold; margin: 0 0 1 0; }
         & #compare-note { height: auto; color: $foreground 65%; margin: 1 0; }
         & Facts { height: 1fr; }
@@ -66,14 +67,15 @@ class Compare(Screen[Policy | None]):
         self._places = [-1]
 
     def compose(self) -> ComposeResult:
-        yield Static("Compare policies", id="compare-title", markup=False)
-        yield CompareTable()
-        yield Static("", id="compare-note", markup=False)
-        yield Facts()
-        yield Static(
-            Content("← → choose · enter takes it · a adds · x leaves out · b budgets · esc back"),
-            id="compare-keys",
-        )
+        with Vertical(id="compare-body"):
+            yield Static("Compare policies", id="compare-title", markup=False)
+            yield CompareTable()
+            yield Static("", id="compare-note", markup=False)
+            yield Facts()
+            yield Static(
+                Content("← → choose · enter takes · a adds · x leaves out · b budgets · esc back"),
+                id="compare-keys",
+            )
 
     def on_mount(self) -> None:
         """Compare the first ones."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
 from textual.timer import Timer
@@ -35,7 +35,7 @@ class PolicyEditor(Screen[None]):
     DEFAULT_CSS = """
     PolicyEditor {
         background: $background;
-        padding: 1 2 0 2;
+        & #editor-body { padding: 1 2 0 2; }
         & #editor-title { height: 1; text-style: bold; margin: 0 0 1 0; }
         & #editor-verdict { height: auto; max-height: 2; color: $foreground 65%; }
         & #editor-work { height: 1fr; margin: 1 0; }
@@ -49,7 +49,7 @@ class PolicyEditor(Screen[None]):
         &.-narrow.-yaml TextArea { display: block; }
         &.-narrow.-yaml PolicyForm { display: none; }
         &.-short #editor-verdict, &.-low #editor-verdict, &.-low BudgetBars { display: none; }
-        &.-short, &.-low { padding: 0 1; }
+        &.-short #editor-body, &.-low #editor-body { padding: 0 1; }
         &.-short #editor-title, &.-low #editor-title { margin: 0; }
         &.-low #editor-work { margin: 0; }
     }
@@ -80,21 +80,22 @@ class PolicyEditor(Screen[None]):
         return self._below.history.present.policy
 
     def compose(self) -> ComposeResult:
-        yield Static("Policy", id="editor-title", markup=False)
-        yield BudgetBars(id="editor-bars")
-        yield Static("", id="editor-verdict", markup=False)
-        with Horizontal(id="editor-work"):
-            yield PolicyForm(self.policy)
-            yield TextArea(
-                "", show_line_numbers=True, tab_behavior="focus", id="editor-yaml", compact=True
+        with Vertical(id="editor-body"):
+            yield Static("Policy", id="editor-title", markup=False)
+            yield BudgetBars(id="editor-bars")
+            yield Static("", id="editor-verdict", markup=False)
+            with Horizontal(id="editor-work"):
+                yield PolicyForm(self.policy)
+                yield TextArea(
+                    "", show_line_numbers=True, tab_behavior="focus", id="editor-yaml", compact=True
+                )
+            yield Static("", id="editor-note", markup=False)
+            yield Static(
+                Content(
+                    "← → change · enter types · tab YAML · u undo · ctrl+s save · ctrl+o load · esc"
+                ),
+                id="editor-keys",
             )
-        yield Static("", id="editor-note", markup=False)
-        yield Static(
-            Content(
-                "← → change · enter types · tab YAML · u undo · ctrl+s save · ctrl+o load · esc"
-            ),
-            id="editor-keys",
-        )
 
     def on_mount(self) -> None:
         """Show the policy as it is."""
