@@ -124,10 +124,9 @@ def effective_amount(
 class Kept:
     """The messages between head and recent that stay verbatim, for any cut.
 
-    Pins and the first user message bring their whole group along unless safety is off. The
-    newest user messages within `head.users` tokens stay too, those that belong to no group; of
-    the next one before them what fits stays where `head.overflow` says so. `stacked` are earlier
-    summaries that stay.
+    Pins, the first user message and `stacked` earlier summaries bring their whole group along
+    unless safety is off. The newest user messages within `head.users` tokens stay too, those that
+    belong to no group; of the next one before them what fits stays where `head.overflow` says so.
     """
 
     __slots__ = ("_alone", "_fixed", "_fixed_prefix", "_head_end", "_truncates", "_users")
@@ -146,9 +145,9 @@ class Kept:
         pins = [pin for pin in head.pins if head_end <= pin < groups.n]
         if head.first_user and groups.turns and groups.turns[0] >= head_end:
             pins.append(groups.turns[0])
+        pins += [index for index in stacked if index >= head_end]
         for pin in pins:
             members.update((pin,) if safety.unit == "off" else groups.group_of(pin))
-        members.update(index for index in stacked if index >= head_end)
         self._fixed = sorted(members)
         total = 0
         self._fixed_prefix = [0]

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 # How fast inputs are found depends on the machine and on the seed, and says nothing of the code.
 _QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 settings.register_profile(
-    "ci", max_examples=1000, deadline=None, print_blob=True, suppress_health_check=_QUIET
+    "ci", max_examples=200, deadline=None, print_blob=True, suppress_health_check=_QUIET
 )
 settings.register_profile("dev", max_examples=100, deadline=None, suppress_health_check=_QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))

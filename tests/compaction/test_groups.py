@@ -20,6 +20,7 @@ from tests.compaction.planning_strategies import (
     system,
     user,
 )
+from tests.examples import RULE
 
 
 def ranges(messages: Sequence[Message]) -> list[tuple[int, int]]:
@@ -143,6 +144,7 @@ def test_a_hundred_thousand_messages_add_a_few_megabytes() -> None:
     assert len(groups.starts) == 50_000
 
 
+@RULE
 @given(message_lists())
 def test_groups_partition_the_list_and_hold_every_pair(messages: list[Message]) -> None:
     groups = find_groups(messages)
@@ -158,6 +160,7 @@ def test_groups_partition_the_list_and_hold_every_pair(messages: list[Message]) 
             assert index + 1 in groups.group_of(index)
 
 
+@RULE
 @given(message_lists())
 def test_every_call_and_result_is_accounted_for_once(messages: list[Message]) -> None:
     groups = find_groups(messages)

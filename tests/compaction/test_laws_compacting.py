@@ -15,6 +15,7 @@ from compaction.policy import Head, Policy, Recent, Safety, SummaryBlock, preset
 from compaction.summary import Digest, FromCallable, Placeholder, Summarizer
 from compaction.validity import check
 from tests.compaction.planning_strategies import FITS, passes
+from tests.examples import RULE
 
 FILLER = "The north gate scanner was reset and lane four was measured again before noon. "
 
@@ -121,6 +122,7 @@ def _account_holds(result: Compacted) -> None:
             assert len(sources) == 1
 
 
+@RULE
 @given(session=sessions(), policy=policies(), summarizer=SUMMARIZERS)
 def test_every_message_is_accounted_for(
     session: Session, policy: Policy, summarizer: Summarizer
@@ -128,6 +130,7 @@ def test_every_message_is_accounted_for(
     _account_holds(compact(plan(session, policy), summarizer))
 
 
+@RULE
 @given(session=sessions(), policy=policies(), summarizer=SUMMARIZERS)
 def test_nothing_made_is_the_same_list(
     session: Session, policy: Policy, summarizer: Summarizer
@@ -141,6 +144,7 @@ def test_nothing_made_is_the_same_list(
         assert result.summary is None
 
 
+@RULE
 @given(session=sessions(), policy=policies(), summarizer=SUMMARIZERS)
 def test_a_result_is_smaller(session: Session, policy: Policy, summarizer: Summarizer) -> None:
     result = compact(plan(session, policy), summarizer)
@@ -149,6 +153,7 @@ def test_a_result_is_smaller(session: Session, policy: Policy, summarizer: Summa
         assert result.saved > 0
 
 
+@RULE
 @given(session=sessions(), policy=policies(), summarizer=SUMMARIZERS)
 def test_the_order_of_what_stays_is_kept(
     session: Session, policy: Policy, summarizer: Summarizer
@@ -164,6 +169,7 @@ def test_the_order_of_what_stays_is_kept(
     ] == recent
 
 
+@RULE
 @given(session=sessions(), policy=policies(), summarizer=SUMMARIZERS)
 def test_a_frame_ends_once_and_at_its_end(
     session: Session, policy: Policy, summarizer: Summarizer
@@ -177,6 +183,7 @@ def test_a_frame_ends_once_and_at_its_end(
         assert made.content.endswith("</conversation_summary>")
 
 
+@RULE
 @given(session=sessions(), policy=policies(), summarizer=SUMMARIZERS)
 def test_a_valid_session_gives_a_valid_result(
     session: Session, policy: Policy, summarizer: Summarizer
@@ -187,6 +194,7 @@ def test_a_valid_session_gives_a_valid_result(
     assert after <= before
 
 
+@RULE
 @given(session=sessions(), policy=policies(), more=st.lists(sessions(), max_size=3))
 def test_chained_compactions_lose_no_message(
     session: Session, policy: Policy, more: list[Session]
@@ -240,6 +248,7 @@ def test_chained_compactions_lose_no_message(
     assert not there & held_now
 
 
+@RULE
 @given(session=sessions(), text=st.text(min_size=1).filter(str.strip))
 def test_published_presets_use_any_text_exactly(session: Session, text: str) -> None:
     for name in presets():

@@ -28,6 +28,7 @@ from tests.compaction.planning_strategies import (
     system,
     user,
 )
+from tests.examples import RULE
 
 Counted = tuple[Session, Counts]
 
@@ -41,6 +42,7 @@ def staying(plan: Plan) -> set[int]:
     return {*plan.head, *plan.kept, *plan.recent}
 
 
+@RULE
 @given(counted_sessions(), policies())
 def test_every_message_is_in_exactly_one_region(counted: Counted, policy: Policy) -> None:
     plan = planned(counted, policy)
@@ -57,6 +59,7 @@ def test_every_message_is_in_exactly_one_region(counted: Counted, policy: Policy
         assert all(plan.region(i) == region for i in part)
 
 
+@RULE
 @given(counted_sessions(), policies())
 def test_the_totals_are_the_sums_of_the_regions(counted: Counted, policy: Policy) -> None:
     plan = planned(counted, policy)
@@ -75,6 +78,7 @@ def test_the_totals_are_the_sums_of_the_regions(counted: Counted, policy: Policy
     assert plan.tokens_after_estimate == after
 
 
+@RULE
 @given(counted_sessions(), policies())
 def test_under_budget_nothing_happens(counted: Counted, policy: Policy) -> None:
     total = sum(counted[1].tokens) + counted[1].overhead
@@ -90,6 +94,7 @@ def test_under_budget_nothing_happens(counted: Counted, policy: Policy) -> None:
     assert plan.nothing_changes_past == total + (policy.trigger.when == "reach")
 
 
+@RULE
 @given(counted_sessions(), policies(safe=True))
 def test_groups_hold(counted: Counted, policy: Policy) -> None:
     plan = planned(counted, policy)
@@ -100,6 +105,7 @@ def test_groups_hold(counted: Counted, policy: Policy) -> None:
         assert len(gone.intersection(members)) in {0, len(members)}
 
 
+@RULE
 @given(counted_sessions(), policies(safe=True))
 def test_the_newest_and_the_unanswered_always_stay(counted: Counted, policy: Policy) -> None:
     plan = planned(counted, policy)
@@ -112,6 +118,7 @@ def test_the_newest_and_the_unanswered_always_stay(counted: Counted, policy: Pol
     assert unanswered | newest <= staying(plan)
 
 
+@RULE
 @given(counted_sessions(), policies(safe=True))
 def test_turn_safety_splits_no_turn(counted: Counted, policy: Policy) -> None:
     plan = planned(counted, policy.replace(safety=Safety("turn", policy.safety.snap)))
@@ -119,6 +126,7 @@ def test_turn_safety_splits_no_turn(counted: Counted, policy: Policy) -> None:
         assert plan.cut in {*plan.groups.turns, plan.head_end}
 
 
+@RULE
 @given(counted_sessions(), policies(), st.integers(0, 4000))
 def test_a_larger_budget_never_keeps_less(counted: Counted, policy: Policy, more: int) -> None:
     small = planned(counted, policy.replace(budget=policy.budget))
@@ -126,6 +134,7 @@ def test_a_larger_budget_never_keeps_less(counted: Counted, policy: Policy, more
     assert staying(small) <= staying(large)
 
 
+@RULE
 @given(counted_sessions(), policies(), st.integers(0, 3000), st.integers(0, 3000))
 def test_a_larger_keep_recent_never_keeps_less(
     counted: Counted, policy: Policy, one: int, other: int
@@ -139,6 +148,7 @@ def test_a_larger_keep_recent_never_keeps_less(
     assert staying(fewer) <= staying(more)
 
 
+@RULE
 @given(counted_sessions(), policies())
 def test_pins_stay_with_their_groups(counted: Counted, policy: Policy) -> None:
     plan = planned(counted, policy)
@@ -150,6 +160,7 @@ def test_pins_stay_with_their_groups(counted: Counted, policy: Policy) -> None:
             assert set(group) <= stay
 
 
+@RULE
 @given(counted_sessions(), policies())
 def test_what_fits_is_the_most_that_fits(counted: Counted, policy: Policy) -> None:
     """The cut of recent: fit is the first safe one, in order, whose list keeps the budget."""
@@ -172,6 +183,7 @@ def test_what_fits_is_the_most_that_fits(counted: Counted, policy: Policy) -> No
             assert policy.trigger.passed(stays, plan.target)
 
 
+@RULE
 @given(counted_sessions(), policies())
 def test_shrinking_ends_and_keeps_less_each_time(counted: Counted, policy: Policy) -> None:
     plan = planned(counted, policy)
@@ -182,6 +194,7 @@ def test_shrinking_ends_and_keeps_less_each_time(counted: Counted, policy: Polic
         assert steps <= plan.n + 1
 
 
+@RULE
 @given(counted_sessions(), policies())
 def test_an_effective_amount_differs_from_the_asked_only_with_a_note(
     counted: Counted, policy: Policy
@@ -194,6 +207,7 @@ def test_an_effective_amount_differs_from_the_asked_only_with_a_note(
         assert f"asked {asked}, keeps {plan.effective}" in plan.snap_note
 
 
+@RULE
 @given(counted_sessions(), policies())
 def test_what_is_cleared_is_smaller_and_nothing_else_changes(
     counted: Counted, policy: Policy
@@ -208,6 +222,7 @@ def test_what_is_cleared_is_smaller_and_nothing_else_changes(
     assert plan.tokens_freed >= len(plan.cleared)
 
 
+@RULE
 @given(counted_sessions(), policies())
 def test_clearing_enough_leaves_nothing_to_summarize(counted: Counted, policy: Policy) -> None:
     assume(policy.before)
@@ -220,6 +235,7 @@ def test_clearing_enough_leaves_nothing_to_summarize(counted: Counted, policy: P
             assert plan.tokens_after_estimate == left
 
 
+@RULE
 @given(counted_sessions(), policies())
 def test_stacked_summaries_stay(counted: Counted, policy: Policy) -> None:
     plan = planned(counted, policy.replace(iterate="stack"))

@@ -27,6 +27,7 @@ from compaction.planning import plan
 from compaction.policy import Head, Policy, Recent, Safety, SummaryBlock
 from compaction.summary import Digest, FromCallable
 from compaction.validity import check
+from tests.examples import RULE
 
 EVERY = st.sampled_from(DIALECTS)
 #: The dialects in which results have their place directly behind their call.
@@ -66,11 +67,13 @@ def _pick(draw: st.DataObject, messages: list[Message], of: str) -> int:
     return draw.draw(st.sampled_from(places))
 
 
+@RULE
 @given(messages=whole(), dialect=EVERY)
 def test_a_whole_list_has_no_error(messages: list[Message], dialect: Dialect) -> None:
     assert _errors(messages, dialect) == []
 
 
+@RULE
 @given(messages=whole(), dialect=EVERY, data=st.data())
 def test_a_dropped_result_is_told_at_its_call(
     messages: list[Message], dialect: Dialect, data: st.DataObject
@@ -88,6 +91,7 @@ def test_a_dropped_result_is_told_at_its_call(
     assert found[0].message == owner
 
 
+@RULE
 @given(messages=whole(), dialect=EVERY, data=st.data())
 def test_a_dropped_call_is_told_at_each_result(
     messages: list[Message], dialect: Dialect, data: st.DataObject
@@ -98,6 +102,7 @@ def test_a_dropped_call_is_told_at_each_result(
     assert _places(messages, dialect) >= {("orphan-result", at + n) for n in range(count)}
 
 
+@RULE
 @given(messages=whole(), dialect=EVERY, data=st.data())
 def test_a_doubled_result_is_told_at_the_second(
     messages: list[Message], dialect: Dialect, data: st.DataObject
@@ -107,6 +112,7 @@ def test_a_doubled_result_is_told_at_the_second(
     assert _places(messages, dialect) == {("result-twice", at + 1)}
 
 
+@RULE
 @given(messages=whole(), dialect=STRICT, data=st.data())
 def test_a_result_behind_the_answer_is_told(
     messages: list[Message], dialect: Dialect, data: st.DataObject
@@ -124,6 +130,7 @@ def test_a_result_behind_the_answer_is_told(
     assert (code, last + 1) in _places(messages, dialect)
 
 
+@RULE
 @given(messages=whole(), dialect=EVERY, data=st.data())
 def test_a_result_before_its_call_is_an_orphan(
     messages: list[Message], dialect: Dialect, data: st.DataObject
@@ -133,6 +140,7 @@ def test_a_result_before_its_call_is_an_orphan(
     assert ("orphan-result", owner) in _places(messages, dialect)
 
 
+@RULE
 @given(messages=whole(), data=st.data())
 def test_a_list_cut_after_a_call_is_only_interrupted(
     messages: list[Message], data: st.DataObject
@@ -144,6 +152,7 @@ def test_a_list_cut_after_a_call_is_only_interrupted(
     assert (found.level, found.code, found.message) == ("warning", "interrupted-call", at)
 
 
+@RULE
 @given(messages=whole(), dialect=EVERY, data=st.data())
 def test_findings_come_in_order_and_name_their_place(
     messages: list[Message], dialect: Dialect, data: st.DataObject
@@ -160,6 +169,7 @@ def test_findings_come_in_order_and_name_their_place(
     assert check(messages, dialect) == found
 
 
+@RULE
 @given(
     messages=whole(),
     dialect=EVERY,
@@ -192,6 +202,7 @@ def test_compacting_in_groups_brings_no_error(
         assert _errors(compact(plan(session, policy), summarizer).messages, dialect) == []
 
 
+@RULE
 @given(reasons=st.lists(st.booleans(), min_size=1, max_size=6), data=st.data())
 def test_reasoning_and_its_item_stay_together(reasons: list[bool], data: st.DataObject) -> None:
     messages: list[Message] = []

@@ -20,6 +20,7 @@ from compaction.marker import (
     unwrap,
     wrap_summary,
 )
+from tests.examples import RULE
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ def test_text_inside_cannot_close_the_frame(text: str) -> None:
     assert tagged.endswith("</conversation_summary>")
 
 
+@RULE
 @given(st.lists(st.sampled_from([*HOSTILE, "<", ">", "&amp;", "x", "\n", "]", "["])).map("".join))
 def test_neutralising_is_done_once(text: str) -> None:
     once = neutralise(text)
@@ -124,6 +126,7 @@ def test_nothing_grows_over_rounds() -> None:
     assert "&amp;amp;" not in again
 
 
+@RULE
 @given(st.text())
 def test_wrapping_and_unwrapping_any_text_neither_fails_nor_nests(text: str) -> None:
     for block in FRAMES:

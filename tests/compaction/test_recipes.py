@@ -23,6 +23,7 @@ from compaction.recipes import (
 )
 from compaction.summary.callables import FromCallable
 from tests.compaction.planning_strategies import counts_of, session_of
+from tests.examples import RULE
 
 Chat = dict[str, Any]
 
@@ -263,6 +264,7 @@ def length(entry: Chat) -> int:
     return len(entry["content"])
 
 
+@RULE
 @given(ENTRIES, st.integers(0, 120), st.integers(0, 14))
 def test_three_region_is_compact_history(entries: list[Chat], budget: int, keep: int) -> None:
     policy = preset("three-region").replace(budget=budget, keep_recent=keep)
@@ -271,6 +273,7 @@ def test_three_region_is_compact_history(entries: list[Chat], budget: int, keep:
     assert by_preset(policy, entries, sizes, letters_kept, length) == recipe
 
 
+@RULE
 @given(ENTRIES, st.integers(0, 160), st.sampled_from([0, 1, 3]))
 def test_fit_window_is_fit_context(entries: list[Chat], budget: int, grows: int) -> None:
     def summarize(old: list[Chat]) -> str:
@@ -303,6 +306,7 @@ def quarter(entry: Chat) -> int:
     return len(entry["content"]) // 4
 
 
+@RULE
 @given(ENTRIES, st.integers(0, 30), st.integers(1, 14))
 def test_the_engine_gives_the_lists_of_the_recipes(
     entries: list[Chat], budget: int, keep: int
@@ -336,6 +340,7 @@ def shared_quarter(entries: list[Chat]) -> list[int]:
     return sizes
 
 
+@RULE
 @given(ENTRIES, st.integers(0, 40), st.integers(0, 14))
 def test_keep_last_is_compact_session(entries: list[Chat], threshold: int, keep: int) -> None:
     policy = preset("keep-last").replace(budget=threshold, keep_recent=keep)
@@ -344,6 +349,7 @@ def test_keep_last_is_compact_session(entries: list[Chat], threshold: int, keep:
     assert by_preset(policy, entries, sizes, letters_kept, length) == recipe
 
 
+@RULE
 @given(ENTRIES, st.integers(1, 14))
 def test_untrusted_data_is_compact_turns(entries: list[Chat], keep: int) -> None:
     policy = preset("untrusted-data").replace(keep_recent=keep)
@@ -352,6 +358,7 @@ def test_untrusted_data_is_compact_turns(entries: list[Chat], keep: int) -> None
     assert by_preset(policy, entries, sizes, letters_kept, length) == recipe
 
 
+@RULE
 @given(ENTRIES, st.integers(0, 120), st.integers(0, 14))
 def test_no_recipe_touches_its_input(entries: list[Chat], budget: int, keep: int) -> None:
     before = json.dumps(entries)
