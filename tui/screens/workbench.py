@@ -106,8 +106,12 @@ class WorkbenchScreen(WorkbenchActions):
 
     @on(Slider.Changed, "#budget")
     def _budget_changed(self, event: Slider.Changed) -> None:
-        policy = self.history.present.policy
-        self.set_policy(policy.replace(budget=event.value), "budget", gesture=True)
+        try:
+            changed = self.history.present.policy.replace(budget=event.value)
+        except PolicyError as error:
+            self.workbench.say(str(error), severity="warning")
+            return
+        self.set_policy(changed, "budget", gesture=True)
 
     @on(Slider.Changed, "#keep")
     def _keep_changed(self, event: Slider.Changed) -> None:
