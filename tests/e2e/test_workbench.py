@@ -36,7 +36,7 @@ def opened(tmux: Tmux, name: str) -> str:
             name in screen
             and "●" in screen
             and ("▌R" in screen or "░S" in screen)
-            and "estimat" not in screen
+            and "estimated" not in screen
         ),
         f"the counted session {name}",
     )
