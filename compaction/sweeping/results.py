@@ -184,10 +184,10 @@ def _why(found: Sweep, best: Total, front: Sequence[Total]) -> str:
     parts = [f"{named}: {what}, {share} than without compaction."]
     if best is not safest:
         parts.append(
-            f"It forgets {best.lost:,} of what was needed later; keeping more "
-            f"({safest.lost:,}) costs {(safest.cost / best.cost - 1) * 100:.0f} % more."
+            f"It forgets {best.lost:,} points of what was needed later; the setting that forgets "
+            f"least ({safest.lost:,}) costs {(safest.cost / best.cost - 1) * 100:.0f} % more."
             if best.cost
-            else f"It forgets {best.lost:,} of what was needed later."
+            else f"It forgets {best.lost:,} points of what was needed later."
         )
     elif best.lost:
         parts.append(f"No cheaper setting forgets less than its {best.lost:,}.")
