@@ -203,7 +203,7 @@ def test_an_effective_amount_differs_from_the_asked_only_with_a_note(
     plan = planned(counted, policy)
     asked = plan.requested
     assert asked is not None
-    if plan.compacts and plan.effective is not None and plan.effective > asked:
+    if plan.summarizes and plan.effective is not None and plan.effective > asked:
         assert f"asked {asked}, keeps {plan.effective}" in plan.snap_note
 
 
