@@ -200,15 +200,29 @@ def _swept(sessions: tuple[str, ...], given: dict[str, Any]) -> Sweep:
 
     _check_output(given)
     budgets, amounts = given["budgets"], given["keep_recents"]
-    return sweep_files(
+    axes = dict(_axis(text) for text in given["axes"])
+    tried_budgets = _amounts(budgets, "--budgets") if budgets else None
+    tried_amounts = _numbers(amounts, "--keep-recents") if amounts else None
+    found = sweep_files(
         sessions,
         policy=_policy(given["policy"] or "default"),
-        budgets=_amounts(budgets, "--budgets") if budgets else None,
-        keep_recents=_numbers(amounts, "--keep-recents") if amounts else None,
-        axes=dict(_axis(text) for text in given["axes"]),
+        budgets=tried_budgets,
+        keep_recents=tried_amounts,
+        axes=axes,
         engine=_engine(given),
         standing=_standing(),
     )
+    _tell_left_out(found, {"budget": tried_budgets, "keep_recent": tried_amounts, **axes})
+    return found
+
+
+def _tell_left_out(found: Sweep, tried: dict[str, Any]) -> None:
+    """Say which values were asked for and cannot be under the policy."""
+    for place, axis in enumerate(found.axes):
+        known = [values[place] for values in found.values]
+        for value in tried.get(axis) or ():
+            if value not in known:
+                note(f"{axis} {value} cannot be under this policy; it was left out.")
 
 
 def _policy(name: str) -> Policy:

@@ -158,3 +158,13 @@ def test_recommend_prints_a_policy_file(cli: Cli, talk: Path, tmp_path: Path) ->
     path.write_text(ran.out)
     assert compaction.Policy.from_yaml(path).budget in (600, 900, 2_000)
     assert "less cost than without compaction" in ran.err
+
+
+def test_a_value_that_cannot_be_is_said(cli: Cli, talk: Path) -> None:
+    ran = cli(
+        "sweep", talk, "--budgets", "900", "--keep-recents", "0.5,4", "--json", "--backend",
+        "serial",
+    )  # fmt: skip
+    assert ran.code == 0
+    assert "keep_recent 0.5 cannot be under this policy" in ran.err
+    assert [each["values"] for each in ran.json["settings"]] == [[900, 4]]
