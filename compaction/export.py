@@ -149,7 +149,19 @@ def _written(
         writer = neutral
     messages, bridges = _messages(result, writer.name, alternate)
     written = writer.write(messages, session)
-    return writer, Written(written.chunks, (*told, *bridges, *written.findings))
+    refused = _refused(messages, session, writer)
+    return writer, Written(written.chunks, (*told, *bridges, *written.findings, *refused))
+
+
+def _refused(messages: Sequence[Message], session: Session, writer: Format) -> tuple[Finding, ...]:
+    """What the API of another format than the session's would refuse all the same."""
+    from compaction.resulting import dialect_of
+    from compaction.validity import check
+
+    if dialect_of(session) == writer.dialect:
+        return ()
+    found = check(messages, writer.dialect, tools=session.tools)
+    return tuple(each for each in found if each.level == "error")
 
 
 def _messages(

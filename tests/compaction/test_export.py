@@ -10,6 +10,7 @@ import pytest
 
 from compaction.errors import ExportError
 from compaction.export import losses, render_bytes, save
+from compaction.formats import from_messages
 from compaction.formats.base import ReadOptions, Written
 from compaction.formats.openai_chat import OpenAIChat
 from compaction.messages import Session, Source
@@ -180,3 +181,15 @@ def test_an_unknown_format(session: Session, tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="opanai"):
         save(session, tmp_path / "out.json", format="opanai-chat")
     assert names(tmp_path) == ["session.json"]
+
+
+def test_what_another_api_would_refuse_is_said_before_it_is_written() -> None:
+    lost = [
+        {"role": "user", "content": "Weigh it."},
+        {"role": "tool", "tool_call_id": "gone", "content": "12 kg"},
+        {"role": "user", "content": "And?"},
+    ]
+    session = from_messages(lost)
+    assert "orphan-result" in [each.code for each in losses(session, "anthropic")]
+    whole = from_messages([{"role": "user", "content": "Weigh it."}])
+    assert [each.level for each in losses(whole, "anthropic") if each.level == "error"] == []
