@@ -67,7 +67,7 @@ def prices_from(price_file: str | None, price_model: str | None, model: str) -> 
 @click.option(
     "--summary",
     "summary",
-    metavar="expected|digest|TOKENS",
+    metavar="expected|digest|recorded|TOKENS",
     default="digest",
     show_default=True,
     help="The size of summaries: as the policy lets expect, as the digest makes them, or a number.",
@@ -120,7 +120,7 @@ def replay(
 
 
 def _summary(text: str) -> Any:
-    if text in ("expected", "digest"):
+    if text in ("expected", "digest", "recorded"):
         return text
     from tui.widgets.amounts import parse_amount
 
@@ -128,7 +128,7 @@ def _summary(text: str) -> Any:
         return parse_amount(text)
     except ValueError:
         raise click.UsageError(
-            f"--summary {text}: give expected, digest, or a number of tokens."
+            f"--summary {text}: give expected, digest, recorded, or a number of tokens."
         ) from None
 
 

@@ -29,7 +29,7 @@ from compaction.replaying.costs import (
     totals,
 )
 from compaction.replaying.recorded import Recorded, recorded, recorded_walk, uncompacted
-from compaction.replaying.sizes import DigestSizes, fixed_size
+from compaction.replaying.sizes import DigestSizes, fixed_size, recorded_sizes
 from compaction.replaying.stepping import step
 from compaction.replaying.thrash import thrash
 from compaction.replaying.timeline import Timeline, timeline
@@ -61,8 +61,9 @@ __all__ = [
     "uncompacted",
 ]
 
-#: How large a summary is taken to be: what the policy lets expect, what the digest really has.
-SummaryMode = Literal["expected", "digest"]
+#: How large a summary is taken to be: what the policy lets expect, what the digest really has,
+#: what those of the recording tool had.
+SummaryMode = Literal["expected", "digest", "recorded"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,7 +194,8 @@ def replay(
     """Run `session` again under `policy`. Calls no model.
 
     `summary` is the size of each summary: "expected" by the policy, "digest" as the digest really
-    makes it, or a number of tokens. `prices` stand in for the list prices of the session's model.
+    makes it, "recorded" as the tool's own were, or a number of tokens. `prices` stand in for the
+    list prices of the session's model.
     Raises PolicyError for a policy that needs an unknown window, Cancelled.
     """
     from compaction.planning import counts_for
@@ -220,6 +222,8 @@ def replayed(
     digests = DigestSizes(line, policy, cancelled)
     if summary == "digest":
         size = digests
+    elif summary == "recorded":
+        size = recorded_sizes(line)
     elif summary != "expected":
         size = fixed_size(int(summary))
     if walkable(policy):

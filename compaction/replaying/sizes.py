@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from compaction.errors import PolicyError
 from compaction.messages import IsCancelled, message
 from compaction.policy import Policy
 from compaction.replaying.timeline import Timeline
@@ -16,6 +17,26 @@ def fixed_size(tokens: int) -> SummarySize:
     def size(replaced: int, start: int, end: int) -> int:
         del replaced, start, end
         return tokens
+
+    return size
+
+
+def recorded_sizes(line: Timeline) -> SummarySize:
+    """The summaries have the sizes of those that the tool itself recorded, one after another.
+
+    Behind the last one its size goes on. Raises PolicyError where the session records none.
+    """
+    texts = [each.summary for each in line.session.compactions if each.summary]
+    if not texts:
+        raise PolicyError(
+            "the session records no summary of its tool's own, so that their size is not known; "
+            "use expected, digest, or a number of tokens."
+        )
+    left = line.counts.counter.count_many(texts)
+
+    def size(replaced: int, start: int, end: int) -> int:
+        del replaced, start, end
+        return left.pop(0) if len(left) > 1 else left[0]
 
     return size
 

@@ -137,9 +137,7 @@ def test_every_message_is_accounted_for(line: Timeline, policy: Policy) -> None:
     own = sum(run.message_cost(index).total for index in range(len(line.session)))
     summaries = 0
     for number, made in enumerate(run.compactions):
-        until = (
-            run.compactions[number + 1].call if number + 1 < len(run.compactions) else len(line)
-        )
+        until = run.compactions[number + 1].call if number + 1 < len(run.compactions) else len(line)
         summaries += made.summary * (until - made.call)
     assert own + summaries + line.counts.overhead * len(line) == run.totals.sent
     for index in range(len(line.session)):
@@ -172,16 +170,12 @@ def test_when_it_would_have_fired_and_when_it_looked_and_did_not() -> None:
 
 def test_a_compaction_pays_back_after_the_calls_it_needs() -> None:
     messages = [system(), *[each for _ in range(30) for each in (user(), assistant())]]
-    line = timeline(
-        session_of(messages), counts_of([100] * len(messages)), find_groups(messages)
-    )
+    line = timeline(session_of(messages), counts_of([100] * len(messages)), find_groups(messages))
     policy = Policy(budget=3_000, keep_recent=4, summary=SummaryBlock(max_tokens=100))
     run = run_of(line, policy, prices=PRICES)
     made = run.compactions[0]
     frees = made.before - made.after
-    once = (
-        (made.after - made.steady) * (1.25 - 0.1) + made.replaced * 0.1 + made.summary * 5.0
-    )
+    once = (made.after - made.steady) * (1.25 - 0.1) + made.replaced * 0.1 + made.summary * 5.0
     needed = run.pays_back(made)
     assert needed is not None
     assert (needed - 1) * frees * 0.1 < once <= needed * frees * 0.1
@@ -192,9 +186,7 @@ def test_a_compaction_pays_back_after_the_calls_it_needs() -> None:
 
 def test_a_policy_that_compacts_again_and_again_is_warned_of() -> None:
     messages = [each for _ in range(20) for each in (user(), assistant())]
-    line = timeline(
-        session_of(messages), counts_of([300] * len(messages)), find_groups(messages)
-    )
+    line = timeline(session_of(messages), counts_of([300] * len(messages)), find_groups(messages))
     run = run_of(line, Policy(budget=2_000, keep_recent=5, summary=SummaryBlock(max_tokens=50)))
     assert "thrash-soon" in [each.code for each in run.findings]
     calm = run_of(line, Policy(budget=6_000, keep_recent=2, summary=SummaryBlock(max_tokens=50)))
@@ -301,3 +293,25 @@ def test_what_the_real_compactions_lost_is_measured_alike() -> None:
         "/depot/key-17.txt"
     }
     assert [need.how for need in told.needs] == ["constraint"]
+
+
+def test_summaries_as_large_as_the_recorded_ones() -> None:
+    old = [each for _ in range(12) for each in (user(), assistant())]
+    session = replace(
+        session_of(old),
+        history="full",
+        compactions=(
+            RecordedCompaction(6, summary="one two three"),
+            RecordedCompaction(12, summary="a longer text of seven words here"),
+        ),
+    )
+    run = replay(
+        session,
+        Policy(budget=600, keep_recent=2),
+        counts=counts_of([100] * 24, tokenizer="o200k_base"),
+        summary="recorded",
+    )
+    sizes = [each.summary for each in run.compactions]
+    assert len(sizes) > 2
+    assert sizes[0] < sizes[1]
+    assert set(sizes[1:]) == {sizes[1]}

@@ -68,7 +68,8 @@ def test_prices_are_a_persons_own_or_not_known(cli: Cli, talk: Path, tmp_path: P
 def test_a_size_of_summaries_that_cannot_be(cli: Cli, talk: Path) -> None:
     ran = cli("replay", talk, "--summary", "huge")
     assert ran.code == 2
-    assert "expected, digest, or a number" in ran.err
+    assert "expected, digest, recorded, or a number" in ran.err
+    assert "records no summary" in cli("replay", talk, "--summary", "recorded").err
 
 
 def test_sweep_writes_a_row_a_setting_and_recommends_one(
