@@ -114,9 +114,7 @@ def replay(
 ) -> None:
     """Replay `policy`, at first without what was needed later where that must be looked for."""
     try:
-        if past is None or past.shown is not shown or past.counts is not counts:
-            kept = past if past is not None and past.shown is shown else None
-            past = make_past(shown, counts, groups, policy, kept, stopped)
+        past = past_of(past, shown, counts, groups, policy, stopped)
         if past.needs is None:
             post(Replayed(ticket, run(past, policy)))
             past = with_needs(past, stopped)
@@ -125,6 +123,21 @@ def replay(
     except CompactionError as error:
         if not stopped():
             post(Replayed(ticket, None, str(error)))
+
+
+def past_of(
+    past: Past | None,
+    shown: Session,
+    counts: Counts,
+    groups: Groups,
+    policy: Policy,
+    stopped: IsCancelled,
+) -> Past:
+    """`past` where it is still that of the session and the counts, else another."""
+    if past is not None and past.shown is shown and past.counts is counts:
+        return past
+    kept = past if past is not None and past.shown is shown else None
+    return make_past(shown, counts, groups, policy, kept, stopped)
 
 
 def make_past(

@@ -17,7 +17,7 @@ from compaction.messages import IsCancelled, Session
 from compaction.policy import Policy
 from compaction.sweeping import Sweep, swept_line
 from compaction.sweeping.settings import Setting
-from tui.replaying import Past, make_past, with_needs
+from tui.replaying import Past, past_of, with_needs
 from tui.widgets.heat_data import Heat
 
 if TYPE_CHECKING:
@@ -73,9 +73,7 @@ def sweep(
 ) -> None:
     """Sweep the family of `policy`."""
     try:
-        if past is None or past.shown is not shown or past.counts is not counts:
-            kept = past if past is not None and past.shown is shown else None
-            past = make_past(shown, counts, groups, policy, kept, stopped)
+        past = past_of(past, shown, counts, groups, policy, stopped)
         if past.needs is None:
             past = with_needs(past, stopped)
         if not len(past.line):

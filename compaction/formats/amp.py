@@ -8,7 +8,7 @@ from typing import Any
 
 from compaction.formats import chatfile, exact
 from compaction.formats.base import Dialect, ReadOptions, Sample, Written
-from compaction.formats.chatshape import Facts, Shape
+from compaction.formats.chatshape import Facts, Shape, last_with
 from compaction.formats.converting import as_responses, whole
 from compaction.formats.dialects import anthropic_like
 from compaction.formats.dialects.blocks import parse_block, parse_content, result_content, text_of
@@ -91,14 +91,6 @@ def _summary(message: Mapping[str, Any]) -> str:
     return NAME if told else ""
 
 
-def _live_from(values: Sequence[object]) -> int:
-    for index in range(len(values) - 1, 0, -1):
-        value = values[index]
-        if isinstance(value, Mapping) and _summary(value):
-            return index
-    return 0
-
-
 def _facts(message: Mapping[str, Any]) -> Facts:
     usage = message.get("usage")
     usage = usage if isinstance(usage, Mapping) else {}
@@ -152,7 +144,7 @@ SHAPE = Shape(
     parse=_parse,
     role=_role,
     is_message=is_message,
-    live_from=_live_from,
+    live_from=last_with(_summary),
     facts=_facts,
     summary=_summary,
     about=_about,

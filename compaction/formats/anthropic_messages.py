@@ -8,7 +8,7 @@ from typing import Any
 from compaction.findings import Finding
 from compaction.formats import chatfile
 from compaction.formats.base import Dialect, ReadOptions, Sample, Written
-from compaction.formats.chatshape import Shape
+from compaction.formats.chatshape import Shape, last_with
 from compaction.formats.converting import as_responses, whole
 from compaction.formats.dialects import anthropic_like
 from compaction.formats.dialects.ids import Ids
@@ -19,15 +19,6 @@ from compaction.formats.documents import open_document
 from compaction.formats.layout import place, write_back
 from compaction.formats.openai_chat import is_message
 from compaction.messages import Message, Session, Source
-
-
-def _live_from(values: Sequence[object]) -> int:
-    """The last message with a `compaction` block: the API drops everything before it."""
-    for index in range(len(values) - 1, 0, -1):
-        value = values[index]
-        if isinstance(value, Mapping) and _compaction(value):
-            return index
-    return 0
 
 
 def _compaction(message: Mapping[str, Any]) -> bool:
@@ -61,7 +52,8 @@ SHAPE = Shape(
     role=anthropic_like.message_role,
     is_message=is_message,
     instructions="system",
-    live_from=_live_from,
+    # The API drops everything before the last message with a `compaction` block.
+    live_from=last_with(_compaction),
     summary=_summary,
 )
 

@@ -40,6 +40,19 @@ class File(Protocol):
     def body(self, node: Node, span: Span, parse: Parse) -> Body: ...
 
 
+def last_with(compacts: Callable[[Mapping[str, Any]], object]) -> Callable[[Sequence[object]], int]:
+    """`live_from` of a dialect where a compaction drops all before the record that holds it."""
+
+    def live_from(values: Sequence[object]) -> int:
+        for index in range(len(values) - 1, 0, -1):
+            value = values[index]
+            if isinstance(value, Mapping) and compacts(value):
+                return index
+        return 0
+
+    return live_from
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What a record says of its message beside its content; unset where it says nothing."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from compaction.formats import chatfile
 from compaction.formats.base import Dialect, ReadOptions, Sample, Written
-from compaction.formats.chatshape import Facts, Shape
+from compaction.formats.chatshape import Facts, Shape, last_with
 from compaction.formats.dialects import openai_like
 from compaction.formats.dialects.blocks import parse_content, text_of
 from compaction.formats.dialects.roles import role_of
@@ -141,14 +141,6 @@ def _summary(item: Mapping[str, Any]) -> str:
     return "compaction" if is_own_summary(text) else NAME
 
 
-def _live_from(values: Sequence[object]) -> int:
-    for index in range(len(values) - 1, 0, -1):
-        value = values[index]
-        if isinstance(value, Mapping) and _summary(value):
-            return index
-    return 0
-
-
 def _hidden(values: Sequence[object], _: Mapping[str, Any]) -> dict[int, str]:
     """Results that stand with their calls already."""
     answered: set[str] = set()
@@ -192,7 +184,7 @@ SHAPE = Shape(
     parse=_parse,
     role=_role,
     is_message=is_message,
-    live_from=_live_from,
+    live_from=last_with(_summary),
     hidden=_hidden,
     facts=_facts,
     summary=_summary,

@@ -6,11 +6,10 @@ holds is as the database has it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from compaction.formats.sqlite_files import Database, document
+from compaction.formats.sqlite_files import Database, document, json_of
 from compaction.messages import Source
 
 #: The key that says what a document made here is, and of which kind.
@@ -174,10 +173,7 @@ def _json(held: object) -> object:
             held = bytes.fromhex(held).decode("utf-8", "replace")
         except ValueError:
             return None
-    try:
-        return json.loads(held, strict=False)
-    except (ValueError, RecursionError):
-        return None
+    return json_of(held)
 
 
 def _listed(value: object) -> list[Any]:

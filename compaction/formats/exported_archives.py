@@ -5,14 +5,13 @@ Large exports are split into `conversations-000.json` and so on; together they a
 
 from __future__ import annotations
 
-import io
 import re
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from compaction.errors import SessionError
-from compaction.formats.compressed import LIMIT, RATIO
+from compaction.formats.archives import check_size, unzipped
 from compaction.messages import Source
 
 _WHOLE = "conversations.json"
@@ -24,24 +23,16 @@ def opened(source: Source) -> Source | None:
 
     Raises SessionError for one that cannot be unpacked or is too large.
     """
-    from compaction.formats.recognising import called
 
-    try:
-        with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
-            members = {info.filename: info for info in archive.infolist() if not info.is_dir()}
-            names = _chosen(list(members))
-            if not names:
-                return None
-            limit = min(LIMIT, max(1 << 26, len(source.data) * RATIO))
-            if sum(members[name].file_size for name in names) > limit:
-                raise SessionError(f"{called(source)} unpacks to more than {limit:,} bytes.")
-            return Source(_joined([archive.read(n) for n in names]), source.name, source.path)
-    except zipfile.BadZipFile as error:
-        if b"conversations" not in source.data[:4096]:
+    def join(archive: zipfile.ZipFile) -> bytes | None:
+        members = {info.filename: info for info in archive.infolist() if not info.is_dir()}
+        names = _chosen(list(members))
+        if not names:
             return None
-        raise SessionError(f"{called(source)} is a damaged ZIP archive: {error}.") from None
-    except (NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
-        raise SessionError(f"{called(source)} cannot be unpacked: {error}.") from None
+        check_size(source, [members[name] for name in names])
+        return _joined([archive.read(name) for name in names])
+
+    return unzipped(source, b"conversations", join)
 
 
 def gathered(folder: Path) -> Source | None:

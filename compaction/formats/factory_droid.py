@@ -9,7 +9,7 @@ from typing import Any
 
 from compaction.formats import chatfile, exact
 from compaction.formats.base import Dialect, ReadOptions, Sample, Written
-from compaction.formats.chatshape import Facts, Shape
+from compaction.formats.chatshape import Facts, Shape, last_with
 from compaction.formats.converting import as_responses
 from compaction.formats.dialects import anthropic_like
 from compaction.formats.dialects.blocks import text_of
@@ -63,14 +63,6 @@ def _summary(line: Mapping[str, Any]) -> str:
     return "compaction" if is_own_summary(text) else NAME
 
 
-def _live_from(values: Sequence[object]) -> int:
-    for index in range(len(values) - 1, 0, -1):
-        value = values[index]
-        if isinstance(value, Mapping) and _summary(value):
-            return index
-    return 0
-
-
 def _hidden(values: Sequence[object], _: Mapping[str, Any]) -> dict[int, str]:
     return {
         index: "state of the client"
@@ -100,7 +92,7 @@ SHAPE = Shape(
     parse=_parse,
     role=_role,
     is_message=is_line,
-    live_from=_live_from,
+    live_from=last_with(_summary),
     hidden=_hidden,
     facts=_facts,
     summary=_summary,

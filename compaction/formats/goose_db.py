@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from compaction.formats.sqlite_files import Database, document
+from compaction.formats.sqlite_files import Database, document, json_of
 from compaction.messages import Source
 
 #: Columns that an export repeats as they are.
@@ -49,14 +48,14 @@ def exported(database: Database, source: Source) -> Source | None:
 
 
 def _message(row: Mapping[str, object]) -> dict[str, Any]:
-    content = _json(row["content_json"])
+    content = json_of(row["content_json"])
     made = {
         "id": row.get("message_id"),
         "role": row["role"],
         "created": row.get("created_timestamp") or 0,
         "content": content if isinstance(content, list) else [],
     }
-    metadata = _json(row.get("metadata_json"))
+    metadata = json_of(row.get("metadata_json"))
     if not isinstance(metadata, dict) or "agentVisible" not in metadata:
         metadata = {"userVisible": True, "agentVisible": True}
     return {**made, "metadata": metadata}
@@ -67,22 +66,13 @@ def _session(row: Mapping[str, object], conversation: list[dict[str, Any]]) -> d
         "id": row["id"],
         "name": row.get("name") or row.get("description") or "",
         **{key: row[key] for key in _AS_THEY_ARE if key in row},
-        "extension_data": _json(row.get("extension_data")) or {},
+        "extension_data": json_of(row.get("extension_data")) or {},
     }
     for column, key in (("model_config_json", "model_config"), ("recipe_json", "recipe")):
-        if (value := _json(row.get(column))) is not None:
+        if (value := json_of(row.get(column))) is not None:
             made[key] = value
     if "user_set_name" in made:
         made["user_set_name"] = bool(made["user_set_name"])
     made["conversation"] = conversation
     made["message_count"] = len(conversation)
     return made
-
-
-def _json(held: object) -> object:
-    if not isinstance(held, (str, bytes)):
-        return None
-    try:
-        return json.loads(held, strict=False)
-    except (ValueError, RecursionError):
-        return None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import re
 import zipfile
 
 from compaction.errors import SessionError
-from compaction.formats.compressed import LIMIT, RATIO
+from compaction.formats.archives import check_size, unzipped
 from compaction.messages import Source
 
 _SAMPLE = re.compile(r"samples/(.*)_epoch_(\d+)\.json", re.DOTALL)
@@ -24,23 +23,17 @@ def opened(source: Source) -> Source | None:
 
     Raises SessionError for one that cannot be unpacked here or is too large.
     """
-    from compaction.formats.recognising import called
 
-    try:
-        with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
-            members = {info.filename: info for info in archive.infolist()}
-            head = next((name for name in (_HEADER, _START) if name in members), None)
-            if head is None:
-                return None
-            _check(list(members.values()), source)
-            samples = sorted((name for name in members if _SAMPLE.fullmatch(name)), key=_order)
-            return Source(_joined(archive, head, samples, members), source.name, source.path)
-    except zipfile.BadZipFile as error:
-        if _START.encode() not in source.data[:4096]:
+    def join(archive: zipfile.ZipFile) -> bytes | None:
+        members = {info.filename: info for info in archive.infolist()}
+        head = next((name for name in (_HEADER, _START) if name in members), None)
+        if head is None:
             return None
-        raise SessionError(f"{called(source)} is a damaged ZIP archive: {error}.") from None
-    except (NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
-        raise SessionError(f"{called(source)} cannot be unpacked: {error}.") from None
+        _check(list(members.values()), source)
+        samples = sorted((name for name in members if _SAMPLE.fullmatch(name)), key=_order)
+        return _joined(archive, head, samples, members)
+
+    return unzipped(source, _START.encode(), join)
 
 
 def _check(members: list[zipfile.ZipInfo], source: Source) -> None:
@@ -51,9 +44,7 @@ def _check(members: list[zipfile.ZipInfo], source: Source) -> None:
             f"{called(source)} is an Inspect log compressed with zstd, which cannot be unpacked "
             "here; make it JSON with `inspect log convert --to json`."
         )
-    limit = min(LIMIT, max(1 << 26, len(source.data) * RATIO))
-    if sum(info.file_size for info in members) > limit:
-        raise SessionError(f"{called(source)} unpacks to more than {limit:,} bytes.")
+    check_size(source, members)
 
 
 def _order(name: str) -> tuple[int, str, str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from compaction.formats.sqlite_files import Database, document
+from compaction.formats.sqlite_files import Database, document, json_of
 from compaction.messages import Source
 
 #: Columns of a session under the names they have in an export.
@@ -76,7 +75,7 @@ def _held(row: Mapping[str, object], owner: str = "") -> dict[str, Any]:
     made: dict[str, Any] = {"id": row["id"], "sessionID": row.get("session_id")}
     if owner:
         made["messageID"] = row[owner]
-    value = _json(row["data"])
+    value = json_of(row["data"])
     return {**made, **(value if isinstance(value, dict) else {})}
 
 
@@ -92,16 +91,7 @@ def _session(row: Mapping[str, object]) -> dict[str, Any]:
     if isinstance(share := row.get("share_url"), str):
         info["share"] = {"url": share}
     for name in ("revert", "permission"):
-        if (value := _json(row.get(name))) is not None:
+        if (value := json_of(row.get(name))) is not None:
             info[name] = value
     info["time"] = {name: row[key] for key, name in _TIMES.items() if row.get(key) is not None}
     return info
-
-
-def _json(held: object) -> object:
-    if not isinstance(held, (str, bytes)):
-        return None
-    try:
-        return json.loads(held, strict=False)
-    except (ValueError, RecursionError):
-        return None

@@ -5,6 +5,7 @@ Nothing is written into a database or beside it, and no lock is taken.
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 import tempfile
@@ -42,6 +43,16 @@ _VERSIONS = slice(18, 20)
 #: Seconds that the queries of one file may take, and steps of SQLite between two looks.
 _LONGEST = 120.0
 _STEPS = 1_000_000
+
+
+def json_of(cell: object) -> object:
+    """The JSON in a cell; None where there is none, or it is damaged."""
+    if not isinstance(cell, (str, bytes)):
+        return None
+    try:
+        return json.loads(cell, strict=False)
+    except (ValueError, RecursionError):
+        return None
 
 
 class Database:

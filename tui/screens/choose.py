@@ -105,13 +105,7 @@ class ChoiceList(LineList):
         room = width - 4 - len(key) - label
         if room > 8:
             segments.append(Segment(fit(plain(choice.detail), room), palette.muted))
-        if line == self.cursor:
-            segments = [
-                Segment(part, palette.on_cursor(style or palette.text))
-                for part, style, _ in segments
-            ]
-            return Strip(segments).adjust_cell_length(width, palette.on_cursor(palette.text))
-        return Strip(segments).adjust_cell_length(width, palette.text)
+        return palette.row(segments, width, cursor=line == self.cursor)
 
     def activated(self) -> None:
         if self._choices:

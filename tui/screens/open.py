@@ -83,14 +83,7 @@ class KnownList(LineList):
             beside = known.name if known.title else known.folder
             segments.append(Segment(fit(plain(beside, 200), folder - 1) + " ", palette.muted))
         segments.append(Segment(facts, palette.muted))
-        ground = palette.text
-        if chosen:
-            ground = palette.on_cursor(palette.text)
-            segments = [
-                Segment(part, palette.on_cursor(style or palette.text))
-                for part, style, _ in segments
-            ]
-        return Strip(segments).adjust_cell_length(width, ground)
+        return palette.row(segments, width, cursor=chosen)
 
     def activated(self) -> None:
         known = self.current

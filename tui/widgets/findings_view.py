@@ -11,7 +11,7 @@ from textual.message import Message as Event
 from textual.strip import Strip
 
 from compaction.findings import LEVELS, Finding, Level
-from tui.widgets.line_list import LineList
+from tui.widgets.laid_out_list import LaidOutList
 from tui.widgets.looks import Palette, counted, fit, plain, right
 from tui.widgets.text_flow import wrapped
 
@@ -20,7 +20,7 @@ _GLYPHS: dict[Level, str] = {"error": "✕", "warning": "▲", "info": "·"}
 SHOWN = 2_000
 
 
-class FindingsView(LineList):
+class FindingsView(LaidOutList):
     """One finding an item, wrapped over as many lines as it needs, under a heading a level."""
 
     @dataclass
@@ -39,9 +39,6 @@ class FindingsView(LineList):
     _findings: tuple[Finding, ...] = ()
     _left_out = 0
     _width = 0
-    #: (item or None for a heading, text, style name) of every line, and each item's first line.
-    _lines: tuple[tuple[int | None, str, str], ...] = ()
-    _firsts: tuple[int, ...] = ()
 
     def show(self, findings: Sequence[Finding]) -> None:
         """Show findings; equal levels keep their order."""
@@ -67,7 +64,6 @@ class FindingsView(LineList):
             return
         self._width = width
         lines: list[tuple[int | None, str, str]] = []
-        firsts: list[int] = []
         level = ""
         for item, finding in enumerate(self._findings):
             if finding.level != level:
@@ -76,7 +72,6 @@ class FindingsView(LineList):
                 if lines:
                     lines.append((None, "", ""))
                 lines.append((None, counted(many, _word(finding.level)), finding.level))
-            firsts.append(len(lines))
             room = max(8, width - 10)
             pieces = wrapped(plain(finding.text, 2_000), room)
             lines.extend((item, piece, finding.level) for piece in pieces)
@@ -87,30 +82,19 @@ class FindingsView(LineList):
             lines.append((None, f"and {counted(self._left_out, 'more finding')}", "remedy"))
         if not lines:
             lines.append((None, "✓ Nothing to report.", "remedy"))
-        self._lines = tuple(lines)
-        self._firsts = tuple(firsts)
+        self.set_lines(lines)
 
     @property
     def item_count(self) -> int:
         return len(self._findings)
 
-    @property
-    def line_count(self) -> int:
-        return len(self._lines)
-
-    def line_of(self, item: int) -> int:
-        return self._firsts[item] if item < len(self._firsts) else 0
-
-    def item_at(self, line: int) -> int | None:
-        return self._lines[line][0] if 0 <= line < len(self._lines) else None
-
     def paint(self, line: int, width: int, palette: Palette) -> Strip:
-        item, text, kind = self._lines[line]
+        item, text, kind = self.lines[line]
         if item is None:
             style = palette.muted + Style(bold=kind != "remedy")
             return Strip([Segment(fit(text, width), style)], width)
         finding = self._findings[item]
-        first = self._firsts[item] == line
+        first = self.firsts[item] == line
         sign = self._sign(finding.level, palette)
         if finding.message is not None:
             place = f"#{finding.message}"
@@ -122,12 +106,7 @@ class FindingsView(LineList):
             Segment(right(place if first else "", 6) + "  ", palette.muted),
             Segment(fit(text, max(0, width - 10)), body),
         ]
-        if item == self.cursor:
-            segments = [
-                Segment(part, palette.on_cursor(style or palette.text))
-                for part, style, _ in segments
-            ]
-        return Strip(segments).adjust_cell_length(width, palette.text)
+        return palette.row(segments, width, cursor=item == self.cursor)
 
     def _sign(self, level: Level, palette: Palette) -> Style:
         match level:

@@ -7,13 +7,16 @@ every region has a glyph and a letter too.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color, ColorParseError
+from textual.strip import Strip
 
 from compaction.plaintext import one_line
 
@@ -99,6 +102,16 @@ class Palette:
     def on_cursor(self, style: Style) -> Style:
         """`style` on the ground of the row under the cursor."""
         return style + self.cursor
+
+    def row(self, segments: Iterable[Segment], width: int, *, cursor: bool) -> Strip:
+        """One line of a list, exactly `width` cells wide, on the ground of the cursor or not."""
+        ground = self.text
+        if cursor:
+            segments = [
+                Segment(part, self.on_cursor(style or ground)) for part, style, _ in segments
+            ]
+            ground = self.on_cursor(ground)
+        return Strip(segments).adjust_cell_length(width, ground)
 
     def on_block(self, style: Style) -> Style:
         """Letters on a filled block of the colour of `style`."""

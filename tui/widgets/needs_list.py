@@ -68,12 +68,7 @@ class NeedsList(LineList):
             Segment(fit(f"#{need.of} → {later}", 14), palette.muted),
             Segment(fit(plain(need.text, 200), max(0, width - 23)), palette.text),
         ]
-        if line == self.cursor:
-            segments = [
-                Segment(part, palette.on_cursor(style or palette.text))
-                for part, style, _ in segments
-            ]
-        return Strip(segments).adjust_cell_length(width, palette.text)
+        return palette.row(segments, width, cursor=line == self.cursor)
 
     def activated(self) -> None:
         self.post_message(self.Jump(self, self._needs[self.cursor]))

@@ -16,7 +16,7 @@ from textual.strip import Strip
 from compaction.errors import PolicyError
 from compaction.policy import Policy
 from tui.policy_fields import Field, blocks, policy_fields, stepped, typed
-from tui.widgets.line_list import LineList
+from tui.widgets.laid_out_list import LaidOutList
 from tui.widgets.looks import Palette, fit, plain
 from tui.widgets.text_flow import wrapped
 
@@ -24,7 +24,7 @@ from tui.widgets.text_flow import wrapped
 _NAME = 16
 
 
-class PolicyForm(LineList):
+class PolicyForm(LaidOutList):
     """Every setting of every block. What a person changes is told at once, if it can be."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -52,9 +52,6 @@ class PolicyForm(LineList):
         self._policy = policy
         self._entry: str | None = None
         self._error = ""
-        #: The item and the text of every line; an item of None is a heading or an error.
-        self._lines: list[tuple[int | None, str]] = []
-        self._firsts: list[int] = []
 
     def on_mount(self) -> None:
         """The number of lines is known from the beginning."""
@@ -95,36 +92,25 @@ class PolicyForm(LineList):
         self.move_cursor(keys.index(key))
 
     def _lay_out(self) -> None:
-        lines: list[tuple[int | None, str]] = []
-        firsts: list[int] = []
+        lines: list[tuple[int | None, str, str]] = []
+        item = -1
         for name, some in blocks():
             if lines:
-                lines.append((None, ""))
+                lines.append((None, "", "heading"))
             if name:
-                lines.append((None, name))
+                lines.append((None, name, "heading"))
             for _ in some:
-                item = len(firsts)
-                firsts.append(len(lines))
-                lines.append((item, ""))
+                item += 1
+                lines.append((item, "", ""))
                 if item == self._cursor and self._error:
                     room = max(10, self.scrollable_content_region.width - 4)
-                    lines += [(None, f"! {piece}") for piece in wrapped(self._error, room)]
-        self._lines, self._firsts = lines, firsts
+                    lines += [(None, piece, "error") for piece in wrapped(self._error, room)]
+        self.set_lines(lines)
         self.items_changed()
 
     @property
     def item_count(self) -> int:
         return len(self._fields)
-
-    @property
-    def line_count(self) -> int:
-        return len(self._lines)
-
-    def line_of(self, item: int) -> int:
-        return self._firsts[item] if item < len(self._firsts) else 0
-
-    def item_at(self, line: int) -> int | None:
-        return self._lines[line][0] if 0 <= line < len(self._lines) else None
 
     # -------------------------------------------------------------------------------- hands
 
@@ -213,24 +199,18 @@ class PolicyForm(LineList):
     # ------------------------------------------------------------------------------ drawing
 
     def paint(self, line: int, width: int, palette: Palette) -> Strip:
-        item, text = self._lines[line]
+        item, text, kind = self.lines[line]
         if item is None:
-            wrong = text.startswith("! ")
+            wrong = kind == "error"
             style = palette.error if wrong else palette.muted + Style(bold=True)
-            shown = "  " + text.removeprefix("! ") if wrong else text
+            shown = "  " + text if wrong else text
             return Strip([Segment(fit(shown, width), style)], width)
         field = self._fields[item]
         here = item == self.cursor
         label = field.name.replace("_", " ")
         name = Segment(fit(f"  {label}" if field.block else label, _NAME + 2), palette.muted)
         segments = [name, *self._value(field, here, max(4, width - _NAME - 4), palette)]
-        ground = palette.text
-        if here:
-            ground = palette.on_cursor(palette.text)
-            segments = [
-                Segment(part, palette.on_cursor(style or ground)) for part, style, _ in segments
-            ]
-        return Strip(segments).adjust_cell_length(width, ground)
+        return palette.row(segments, width, cursor=here)
 
     def _value(self, field: Field, here: bool, room: int, palette: Palette) -> list[Segment]:
         strong = palette.text + Style(bold=True)

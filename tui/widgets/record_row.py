@@ -50,13 +50,7 @@ def paint_record(
     ]
     used = sum(segment.cell_length for segment in segments)
     segments.append(Segment(cut(text, max(0, width - used)), palette.faint))
-    ground = palette.text
-    if cursor:
-        segments = [
-            Segment(part, palette.on_cursor(style or palette.text)) for part, style, _ in segments
-        ]
-        ground = palette.on_cursor(palette.text)
-    return Strip(segments).adjust_cell_length(width, ground).crop(0, width)
+    return palette.row(segments, width, cursor=cursor)
 
 
 def compaction_words(made: RecordedCompaction, width: int) -> str:

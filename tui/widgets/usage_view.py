@@ -10,7 +10,7 @@ from textual.message import Message as Event
 from textual.strip import Strip
 
 from tui.using import Usage, UsageRow
-from tui.widgets.line_list import LineList
+from tui.widgets.laid_out_list import LaidOutList
 from tui.widgets.looks import Palette, block_bar, fit, grouped, plain, right
 from tui.widgets.text_flow import wrapped
 
@@ -22,7 +22,7 @@ _LABEL, _BAR = 10, (4, 24)
 _NOTE, _NOTED = 20, 70
 
 
-class UsageView(LineList):
+class UsageView(LaidOutList):
     """The sentence, and a row for every role, kind, tool, file, message and repeat."""
 
     @dataclass
@@ -43,9 +43,6 @@ class UsageView(LineList):
     _rows: tuple[UsageRow, ...] = ()
     #: For each row the most tokens of a row in its list, which has the full bar.
     _largest: tuple[int, ...] = ()
-    #: (item or None for another line, text, style name) of every line; each item's line.
-    _lines: tuple[tuple[int | None, str, str], ...] = ()
-    _places: tuple[int, ...] = ()
 
     def show(self, usage: Usage | None, waiting: str = "") -> None:
         """Show what was found; `waiting` says what is done while there is nothing yet."""
@@ -72,42 +69,30 @@ class UsageView(LineList):
         usage = self._usage
         if usage is None:
             texts = wrapped(plain(self._waiting), room)
-            self._lines = tuple((None, text, "muted") for text in texts)
-            self._rows, self._places, self._largest = (), (), ()
+            self.set_lines([(None, text, "muted") for text in texts])
+            self._rows, self._largest = (), ()
             return
         sentence = wrapped(plain(usage.sentence), room)
         lines: list[tuple[int | None, str, str]] = [(None, text, "text") for text in sentence]
         rows: list[UsageRow] = []
         largest: list[int] = []
-        places: list[int] = []
         for each in usage.lists:
             lines += [(None, "", "muted"), (None, each.heading, "heading")]
             for row in each.rows:
-                places.append(len(lines))
                 lines.append((len(rows), "", ""))
                 rows.append(row)
                 largest.append(each.rows[0].tokens)
             if each.more:
                 lines.append((None, f"  and {grouped(each.more)} more", "muted"))
-        self._lines, self._rows = tuple(lines), tuple(rows)
-        self._largest, self._places = tuple(largest), tuple(places)
+        self.set_lines(lines)
+        self._rows, self._largest = tuple(rows), tuple(largest)
 
     @property
     def item_count(self) -> int:
         return len(self._rows)
 
-    @property
-    def line_count(self) -> int:
-        return len(self._lines)
-
-    def line_of(self, item: int) -> int:
-        return self._places[item] if item < len(self._places) else 0
-
-    def item_at(self, line: int) -> int | None:
-        return self._lines[line][0] if 0 <= line < len(self._lines) else None
-
     def paint(self, line: int, width: int, palette: Palette) -> Strip:
-        item, text, kind = self._lines[line]
+        item, text, kind = self.lines[line]
         if item is None:
             style = palette.text if kind == "text" else palette.muted
             style += Style(bold=kind == "heading")
@@ -131,14 +116,7 @@ class UsageView(LineList):
         ]
         if note:
             segments.append(Segment(fit("  " + row.note, note), palette.muted))
-        if item == self.cursor:
-            segments = [
-                Segment(part, palette.on_cursor(style or palette.text))
-                for part, style, _ in segments
-            ]
-            ground = palette.on_cursor(palette.text)
-            return Strip(segments).adjust_cell_length(width, ground).crop(0, width)
-        return Strip(segments).adjust_cell_length(width, palette.text).crop(0, width)
+        return palette.row(segments, width, cursor=item == self.cursor)
 
     def activated(self) -> None:
         self.post_message(self.Opened(self, self._rows[self.cursor]))

@@ -305,7 +305,7 @@ def test_an_archive_that_cannot_be_unpacked_says_why() -> None:
 
 
 def test_an_archive_may_not_unpack_to_anything_huge(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("compaction.formats.inspect_archive.LIMIT", 1000)
+    monkeypatch.setattr("compaction.formats.archives.LIMIT", 1000)
     with pytest.raises(SessionError, match="unpacks to more than 1,000 bytes"):
         load(archive({"header.json": HEADER, "samples/a_epoch_1.json": SAMPLE}))
 
