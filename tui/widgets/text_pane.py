@@ -148,7 +148,8 @@ class TextPane(Tinted, ScrollView, can_focus=True):
     def action_scroll_end(self) -> None:
         """Go to the end; what was not wrapped yet is wrapped first."""
         self.complete_now()
-        self.scroll_to(y=self.line_count, animate=False)
+        # Forced: a text just shown has no scroll bar yet, without which Textual would not scroll.
+        self.scroll_to(y=self.line_count, animate=False, immediate=True, force=True)
 
     def action_scroll_home(self) -> None:
         """Go to the beginning."""
