@@ -29,7 +29,9 @@ def safe_cuts(groups: Groups, safety: Safety) -> Sequence[int]:
     """
     if safety.unit == "off":
         return range(groups.n + 1)
-    return groups.turn_cuts if safety.unit == "turn" else groups.starts
+    if safety.unit == "group":
+        return groups.starts
+    return groups.split_cuts if safety.split_newest else groups.turn_cuts
 
 
 def latest_cut(groups: Groups, safety: Safety, head_end: int) -> int:
@@ -41,8 +43,9 @@ def latest_cut(groups: Groups, safety: Safety, head_end: int) -> int:
         return 0
     latest = groups.snap_back(min(groups.unanswered, n - 1))
     if safety.unit == "turn":
-        at = bisect_right(groups.turn_cuts, latest)
-        latest = groups.turn_cuts[at - 1] if at else head_end
+        cuts = safe_cuts(groups, safety)
+        at = bisect_right(cuts, latest)
+        latest = cuts[at - 1] if at else head_end
     return max(latest, head_end)
 
 
@@ -124,9 +127,10 @@ def effective_amount(
 class Kept:
     """The messages between head and recent that stay verbatim, for any cut.
 
-    Pins, the first user message and `stacked` earlier summaries bring their whole group along
-    unless safety is off. The newest user messages within `head.users` tokens stay too, those that
-    belong to no group; of the next one before them what fits stays where `head.overflow` says so.
+    Pins, the first and last user message and `stacked` earlier summaries bring their whole group
+    along unless safety is off. The newest user messages within `head.users` tokens stay too,
+    those that belong to no group; of the next one before them what fits stays where
+    `head.overflow` says so.
     """
 
     __slots__ = ("_alone", "_fixed", "_fixed_prefix", "_head_end", "_truncates", "_users")
@@ -145,6 +149,8 @@ class Kept:
         pins = [pin for pin in head.pins if head_end <= pin < groups.n]
         if head.first_user and groups.turns and groups.turns[0] >= head_end:
             pins.append(groups.turns[0])
+        if head.last_user and groups.turns and groups.turns[-1] >= head_end:
+            pins.append(groups.turns[-1])
         pins += [index for index in stacked if index >= head_end]
         for pin in pins:
             members.update((pin,) if safety.unit == "off" else groups.group_of(pin))

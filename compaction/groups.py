@@ -78,7 +78,8 @@ class Groups:
     which shows nothing of what was answered, the last user message. `summaries` are the messages
     that are summaries of this program's own. `open_calls` have no result, `orphans` are results
     without a call, `duplicates` calls whose id an earlier call had, `extra_results` results to
-    a call that had one already (they belong to its group all the same).
+    a call that had one already (they belong to its group all the same). `turn_cuts` are the safe
+    cuts before a turn, `split_cuts` those and the ones within the newest turn.
     """
 
     n: int
@@ -92,10 +93,14 @@ class Groups:
     duplicates: tuple[Place, ...] = ()
     extra_results: tuple[Place, ...] = ()
     turn_cuts: array[int] = field(init=False)
+    split_cuts: array[int] = field(init=False)
 
     def __post_init__(self) -> None:
         safe = (turn for turn in self.turns if self.snap_back(turn) == turn)
         object.__setattr__(self, "turn_cuts", array("q", safe))
+        newest = self.turn_cuts[-1] if self.turn_cuts else -1
+        within = self.starts[bisect_right(self.starts, newest) :]
+        object.__setattr__(self, "split_cuts", self.turn_cuts + within)
 
     def number_of(self, i: int) -> int:
         """The number of the group that message `i` is in."""

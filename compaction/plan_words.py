@@ -136,9 +136,9 @@ def snap_note(planner: Planner, policy: Policy, wanted: int, cut: int, latest: i
         if "shrink-recent" in policy.fit_steps:
             return f"{asked}: no more fits the budget"
         return f"{asked}: the cut moved on to {_thing_at(planner, policy, cut)}"
-    if cut == latest and wanted > latest and policy.safety.unit == "turn":
-        return f"{asked}: the newest turn always stays"
     if cut == latest and wanted > latest:
+        if policy.safety.unit == "turn" and not policy.safety.split_newest:
+            return f"{asked}: the newest turn always stays"
         return f"{asked}: the newest message and an unanswered user message always stay"
     return f"{asked}: the cut moved back to {_thing_at(planner, policy, cut)}"
 

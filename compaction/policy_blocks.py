@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from compaction.marker import LABEL
-from compaction.policy_checks import SettingError, nearest, one_of, share, whole
+from compaction.policy_checks import SettingError, flag, nearest, one_of, share, whole
 from compaction.policy_trigger import DEFAULT_BUDGET, Clause, Trigger, When
 
 __all__ = [
@@ -67,9 +67,10 @@ class Head:
 
     `kind`: "system" is the first message when it is one of `roles`, "leading-system" every such
     message up to the first other, "first" the first `first` messages, "tokens" the first messages
-    within `tokens` tokens, "none" nothing. `first_user` keeps the first message a person typed;
-    `users` keeps the newest typed messages of the middle up to that many tokens in all, and with
-    `overflow: truncate` also what fits of the next one; `pins` are indexes of messages to keep.
+    within `tokens` tokens, "none" nothing. `first_user` keeps the first message a person typed,
+    `last_user` the newest one, wherever the list is cut; `users` keeps the newest typed messages
+    of the middle up to that many tokens in all, and with `overflow: truncate` also what fits of
+    the next one; `pins` are indexes of messages to keep.
     """
 
     kind: HeadKind = "system"
@@ -80,6 +81,7 @@ class Head:
     roles: tuple[str, ...] = INSTRUCTION_ROLES
     tokens: int = 0
     overflow: Overflow = "stop"
+    last_user: bool = False
 
     def __post_init__(self) -> None:
         one_of("head.kind", self.kind, get_args(HeadKind))
@@ -99,16 +101,18 @@ class Head:
             raise SettingError(
                 "head.overflow", "head.overflow is truncate, but head.users keeps no messages."
             )
-        if not isinstance(self.first_user, bool):
-            raise SettingError(
-                "head.first_user",
-                f"head.first_user is {self.first_user!r}; it must be true or false.",
-            )
+        flag("head.first_user", self.first_user)
+        flag("head.last_user", self.last_user)
         for pin in self.pins:
             whole("head.pins", pin)
         object.__setattr__(self, "pins", tuple(sorted(set(self.pins))))
         if not self.roles or not all(isinstance(role, str) and role for role in self.roles):
             raise SettingError("head.roles", "head.roles must name at least one role.")
+
+    @property
+    def keeps_middle(self) -> bool:
+        """Whether messages between head and recent may stay."""
+        return bool(self.first_user or self.last_user or self.users or self.pins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +140,28 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class Safety:
-    """What a cut never separates: nothing ("off"), a group, a turn; and which way it moves."""
+    """What a cut never separates: nothing ("off"), a group, a turn; and which way it moves.
+
+    With `split_newest` a turn is whole but for the newest, which is cut between its groups.
+    """
 
     unit: SafetyUnit = "group"
     snap: Snap = "keep-more"
+    split_newest: bool = False
 
     def __post_init__(self) -> None:
         one_of("safety", self.unit, get_args(SafetyUnit))
         one_of("safety.snap", self.snap, get_args(Snap))
+        flag("safety.split_newest", self.split_newest)
+        if self.split_newest and self.unit != "turn":
+            raise SettingError(
+                "safety.split_newest",
+                f"safety.split_newest is true, but safety is {self.unit}; it goes with turn.",
+            )
+
+    def of(self, unit: SafetyUnit) -> Safety:
+        """The same for another unit; what goes with this one alone is left behind."""
+        return Safety(unit, self.snap, split_newest=self.split_newest and unit == self.unit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,3 +47,9 @@ def share(key: str, value: object) -> None:
         raise SettingError(
             key, f"{key} is {value!r}; it must be a fraction from 0 to 1 (or 0% to 100%)."
         )
+
+
+def flag(key: str, value: object) -> None:
+    """Refuse a `value` that is neither true nor false."""
+    if not isinstance(value, bool):
+        raise SettingError(key, f"{key} is {value!r}; it must be true or false.")

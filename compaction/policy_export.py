@@ -100,7 +100,7 @@ def _langchain(policy: Policy) -> ToolSetting:
             f"            exclude_tools={list(each.exclude)!r}, placeholder={each.placeholder!r},\n"
             "        )])"
         )
-        if each.protect_tokens or each.messages or each.turns or each.at_least:
+        if each.protect_tokens or each.messages or each.turns or each.larger_than or each.at_least:
             lost.append("what clear_tool_results spares beside keep and exclude, and its at_least")
     if policy.summary.middle == "summarize":
         keep, note = _langchain_keep(policy)
@@ -235,7 +235,7 @@ def _openhands(policy: Policy) -> ToolSetting:
         half = min(counts) // 2 - first - 1
         if policy.recent.amount == half:
             lost = [each for each in lost if not each.startswith("recent")]
-    if policy.head.kind in ("leading-system", "none") or policy.head.first_user:
+    if policy.head.kind in ("leading-system", "none") or policy.head.keeps_middle:
         lost.append(f"head: {policy.head.kind}; keep_first counts events")
     text = (
         "from openhands.sdk import Agent, LLM\n"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from compaction.policy_blocks import SettingError, whole
+from compaction.policy_checks import SettingError, flag, whole
 
 #: What stands for a tool result that was cleared.
 PLACEHOLDER = "[Old tool result content cleared]"
@@ -28,34 +28,31 @@ def _text(key: str, value: object) -> None:
         raise SettingError(key, f"{key} is {value!r}; it must be text.")
 
 
-def _flag(key: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise SettingError(key, f"{key} is {value!r}; it must be true or false.")
-
-
 @dataclass(frozen=True, slots=True)
 class ClearToolResults:
     """Old tool results become `placeholder`; with `inputs` their calls lose the arguments too.
 
     The newest `keep` results stay, those among the newest `protect_tokens` tokens of results,
-    those in the newest `messages` messages or `turns` turns, and those of the tools in
-    `exclude`. Nothing is cleared where it would free fewer than `at_least` tokens.
+    those in the newest `messages` messages or `turns` turns, those of the tools in `exclude`, and
+    those in messages of at most `larger_than` tokens. Nothing is cleared where it would free
+    fewer than `at_least` tokens.
     """
 
     keep: int = 3
     protect_tokens: int = 0
     messages: int = 0
     turns: int = 0
+    larger_than: int = 0
     at_least: int = 0
     exclude: tuple[str, ...] = ()
     inputs: bool = False
     placeholder: str = PLACEHOLDER
 
     def __post_init__(self) -> None:
-        for name in ("keep", "protect_tokens", "messages", "turns", "at_least"):
+        for name in ("keep", "protect_tokens", "messages", "turns", "larger_than", "at_least"):
             whole(f"before.{name}", getattr(self, name))
         _texts("before.exclude", self.exclude)
-        _flag("before.inputs", self.inputs)
+        flag("before.inputs", self.inputs)
         _text("before.placeholder", self.placeholder)
 
 

@@ -111,14 +111,16 @@ def _head(value: Value) -> Head:
         return built(value, lambda: Head(value.word()))  # type: ignore[no-any-return, arg-type]
     block = value.map()
     given: dict[str, Any] = {}
-    names = ("kind", "first", "tokens", "first_user", "users", "overflow", "pins", "roles")
+    names = (
+        "kind", "first", "tokens", "first_user", "last_user", "users", "overflow", "pins", "roles",
+    )  # fmt: skip
     for name, inner in block.items(names):
         if name in {"kind", "overflow"}:
             given[name] = inner.word()
         elif name in {"first", "tokens"}:
             given[name] = inner.whole()
             given.setdefault("kind", name)
-        elif name == "first_user":
+        elif name in {"first_user", "last_user"}:
             given[name] = inner.flag()
         elif name == "users":
             given[name] = inner.whole()
@@ -160,8 +162,11 @@ def _safety(value: Value) -> Safety:
     if value.is_scalar:
         return built(value, lambda: Safety(value.word()))  # type: ignore[no-any-return, arg-type]
     block = value.map()
-    given = {name: inner.word() for name, inner in block.items(("unit", "snap"))}
-    return built(block, lambda: Safety(**given))  # type: ignore[no-any-return, arg-type]
+    given: dict[str, Any] = {
+        name: inner.flag() if name == "split_newest" else inner.word()
+        for name, inner in block.items(("unit", "snap", "split_newest"))
+    }
+    return built(block, lambda: Safety(**given))  # type: ignore[no-any-return]
 
 
 #: `summary` in one word: what becomes of the old middle when no summary is made of it.
@@ -255,7 +260,7 @@ def write_policy(policy: Policy) -> str:
         "recent": "fit"
         if policy.recent.unit == "fit"
         else {policy.recent.unit: policy.recent.amount},
-        "safety": {"unit": policy.safety.unit, "snap": policy.safety.snap},
+        "safety": _safety_out(policy.safety),
         "before": [{name_of(each): settings_of(each)} for each in policy.before],
         "summary": _summary_out(policy.summary),
         "iterate": policy.iterate,
@@ -318,13 +323,19 @@ def _clause_out(clause: Clause) -> dict[str, Any]:
     return {**limits, "when": clause.when}
 
 
+def _safety_out(safety: Safety) -> dict[str, Any]:
+    out: dict[str, Any] = {"unit": safety.unit, "snap": safety.snap}
+    return {**out, "split_newest": True} if safety.split_newest else out
+
+
 def _head_out(head: Head) -> str | dict[str, Any]:
     plain = Head()
     out: dict[str, Any] = {"kind": head.kind}
     if head.kind in {"first", "tokens"}:
         out = {head.kind: getattr(head, head.kind)}
-    if head.first_user:
-        out["first_user"] = True
+    for name in ("first_user", "last_user"):
+        if getattr(head, name):
+            out[name] = True
     if head.users:
         out["users"] = head.users
     if head.overflow != plain.overflow:

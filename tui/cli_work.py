@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from compaction.messages import Session
     from compaction.planning import Plan
     from compaction.policy import Policy
+    from compaction.policy_blocks import SafetyUnit
     from compaction.summary import Summarizer
     from compaction.tokens import Counts
 
@@ -70,11 +71,8 @@ def policy_of(settings: Settings, session: Session | None = None) -> Policy:
     if settings.keep_recent is not None:
         policy = policy.replace(keep_recent=_suited(settings.keep_recent, policy))
     if settings.safety is not None:
-        policy = policy.replace(
-            safety=replace(
-                policy.safety, unit=cast("Literal['off', 'group', 'turn']", settings.safety)
-            )
-        )
+        unit = cast("SafetyUnit", settings.safety)
+        policy = policy.replace(safety=policy.safety.of(unit))
     if settings.pins:
         if session is not None and max(settings.pins) >= len(session):
             raise PolicyError(

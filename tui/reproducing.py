@@ -109,7 +109,7 @@ def _changes(base: Policy, policy: Policy) -> Iterator[tuple[str, str, _Change]]
         yield "--keep-recent", _number(recent.amount), _Change(keep_recent=recent.amount)
     unit = policy.safety.unit
     if unit != base.safety.unit:
-        yield "--safety", unit, _Change(safety=replace(base.safety, unit=unit))
+        yield "--safety", unit, _Change(safety=base.safety.of(unit))
     added = sorted(set(policy.head.pins) - set(base.head.pins))
     head = replace(base.head, pins=(*base.head.pins, *added))
     for pin in added:

@@ -53,9 +53,10 @@ def _old_results(scene: Scene, each: ClearToolResults) -> Found:
         slots = []
         if entry.results:
             spent += scene.tokens[index]
+            small = scene.tokens[index] <= each.larger_than
             for slot in range(len(entry.results) - 1, -1, -1):
                 seen += 1
-                if seen <= each.keep or spent <= each.protect_tokens or index >= newest:
+                if seen <= each.keep or spent <= each.protect_tokens or index >= newest or small:
                     continue
                 call = entry.results[slot]
                 if each.exclude and (names.get(call) or entry.tool) in each.exclude:

@@ -87,6 +87,10 @@ def walkable(policy: Policy) -> str:
     head = policy.head
     if head.overflow == "truncate" and head.users:
         return "a user message is kept in part"
+    if head.last_user:
+        return "the newest user message is another one at every call"
+    if policy.safety.split_newest:
+        return "the newest turn is another one at every call"
     own_target = policy.trigger.target is not None or policy.trigger.to is not None
     if len(policy.fit_steps) > 1 or own_target:
         return "the list is brought under a target of its own"
@@ -94,9 +98,9 @@ def walkable(policy: Policy) -> str:
     if any(each.groups is not None for each in clauses):
         return "the trigger counts groups"
     by_turns = policy.recent.unit == "turns" or any(each.turns is not None for each in clauses)
-    if by_turns and (head.users or head.first_user or head.pins):
+    if by_turns and head.keeps_middle:
         return "kept user messages count as turns"
-    if clauses and (head.users or head.first_user or head.pins):
+    if clauses and head.keeps_middle:
         return "kept messages count"
     if policy.recent.unit == "groups" and policy.safety.unit == "off":
         return "a group that a cut went through counts for what is left of it"
@@ -130,7 +134,7 @@ class _Walk:
         self.cuts = safe_cuts(line.groups, policy.safety)
         head = policy.head
         self.kept: Kept | None = None
-        if head.users or head.pins or head.first_user:
+        if head.keeps_middle:
             alone = None
             if head.users:
                 alone = planner.alone(ungrouped=policy.safety.unit == "off")

@@ -62,7 +62,7 @@ def walks_as_grid(policy: Policy) -> bool:
         not walkable(policy)
         and not trigger.any
         and not trigger.all
-        and not (head.users or head.pins or head.first_user)
+        and not head.keeps_middle
         and policy.recent.unit in ("messages", "groups", "turns", "tokens")
         and policy.safety.unit != "off"
         and policy.safety.snap == "keep-more"

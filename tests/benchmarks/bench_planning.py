@@ -77,7 +77,7 @@ def main() -> None:
         ratio = seconds(ticks(large, policy)) / seconds(ticks(small, policy))
         out(f"a plan at {_LARGE:,} messages costs {ratio:.2f}x one at {_SMALL:,} ({name})\n")
     groups = large.groups
-    arrays = (groups.starts, groups.turns, groups.turn_cuts)
+    arrays = (groups.starts, groups.turns, groups.turn_cuts, groups.split_cuts)
     held = sum(sys.getsizeof(each) for each in arrays)
     out(f"groups of {groups.n:,} messages: {held / groups.n:.1f} bytes a message and its links\n")
     messages = large.session.messages

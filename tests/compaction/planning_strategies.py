@@ -20,7 +20,18 @@ from compaction.messages import (
     ToolResult,
     message,
 )
-from compaction.policy import Clause, Fit, Head, Pass, Policy, Recent, Safety, SummaryBlock, Trigger
+from compaction.policy import (
+    Clause,
+    Fit,
+    Head,
+    Pass,
+    Policy,
+    Recent,
+    Safety,
+    SummaryBlock,
+    Trigger,
+)
+from compaction.policy_blocks import SafetyUnit
 from compaction.policy_passes import (
     ClearThinking,
     ClearToolResults,
@@ -139,6 +150,7 @@ def passes() -> st.SearchStrategy[Pass]:
             protect_tokens=few,
             messages=st.integers(0, 4),
             turns=st.integers(0, 2),
+            larger_than=few,
             at_least=few,
             exclude=st.sampled_from([(), ("read",)]),
             inputs=st.booleans(),
@@ -190,11 +202,14 @@ def heads() -> st.SearchStrategy[Head]:
             Head,
             st.sampled_from(["system", "leading-system", "none"]),
             first_user=st.booleans(),
+            last_user=st.booleans(),
             users=users,
             pins=pins,
         ),
         st.builds(Head, st.just("first"), st.integers(0, 6), st.booleans(), users, pins),
-        st.builds(Head, st.just("tokens"), tokens=st.integers(0, 900), pins=pins),
+        st.builds(
+            Head, st.just("tokens"), tokens=st.integers(0, 900), pins=pins, last_user=st.booleans()
+        ),
         st.builds(Head, users=st.integers(1, 900), overflow=st.just("truncate"), pins=pins),
     )
 
@@ -209,6 +224,13 @@ FITS: tuple[Fit | tuple[Fit, ...], ...] = (
 
 
 @st.composite
+def safeties(draw: st.DrawFn, units: list[SafetyUnit]) -> Safety:
+    unit = draw(st.sampled_from(units))
+    split = unit == "turn" and draw(st.booleans())
+    return Safety(unit, draw(st.sampled_from(["keep-more", "keep-less"])), split_newest=split)
+
+
+@st.composite
 def policies(draw: st.DrawFn, *, safe: bool = False) -> Policy:
     units = ["group", "turn"] if safe else ["off", "group", "group", "turn"]
     before = tuple(draw(st.lists(passes(), max_size=2)))
@@ -220,9 +242,7 @@ def policies(draw: st.DrawFn, *, safe: bool = False) -> Policy:
             trigger=triggers(),
             head=heads(),
             recent=recents(),
-            safety=st.builds(
-                Safety, st.sampled_from(units), st.sampled_from(["keep-more", "keep-less"])
-            ),
+            safety=safeties(units),
             before=st.just(before),
             summary=st.builds(
                 SummaryBlock,

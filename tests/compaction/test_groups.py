@@ -73,7 +73,7 @@ def test_a_later_result_of_an_answered_call_joins_its_group() -> None:
     assert groups.links.answers(0) == (1, 4)
     assert ranges(messages) == [(0, 5), (5, 6)]
     assert list(groups.turns) == [2, 5]
-    assert list(groups.turn_cuts) == [5]
+    assert list(groups.turn_cuts) == list(groups.split_cuts) == [5]
 
 
 def test_missing_results_and_orphans_are_told() -> None:
@@ -137,7 +137,8 @@ def test_a_hundred_thousand_messages_add_a_few_megabytes() -> None:
     block = [user(), calls("a", "b"), results("a"), results("b")]
     groups = find_groups(block * 25_000)
     links = groups.links
-    arrays = (groups.starts, groups.turns, groups.turn_cuts, links._calls, links._slots)
+    cuts = (groups.starts, groups.turns, groups.turn_cuts, groups.split_cuts)
+    arrays = (*cuts, links._calls, links._slots)
     size = sum(sys.getsizeof(each) for each in (*arrays, links._results))
     duplicates = sys.getsizeof(groups.duplicates)
     assert size + duplicates < 5_000_000

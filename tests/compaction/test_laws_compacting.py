@@ -11,10 +11,10 @@ from compaction.compacting import Compacted, compact
 from compaction.marker import CLOSER
 from compaction.messages import Message, Session, Source, Text, ToolCall, ToolResult, message
 from compaction.planning import plan
-from compaction.policy import Head, Policy, Recent, Safety, SummaryBlock, preset, presets
+from compaction.policy import Head, Policy, Recent, SummaryBlock, preset, presets
 from compaction.summary import Digest, FromCallable, Placeholder, Summarizer
 from compaction.validity import check
-from tests.compaction.planning_strategies import FITS, passes
+from tests.compaction.planning_strategies import FITS, passes, safeties
 from tests.examples import RULE
 
 FILLER = "The north gate scanner was reset and lane four was measured again before noon. "
@@ -64,9 +64,10 @@ def policies(draw: st.DrawFn) -> Policy:
             pins=tuple(draw(st.lists(st.integers(0, 12), max_size=3))),
             users=users,
             overflow=draw(st.sampled_from(["stop", "truncate"])) if users else "stop",
+            last_user=draw(st.booleans()),
         ),
         before=tuple(draw(st.lists(passes(), max_size=2))),
-        safety=Safety(draw(st.sampled_from(["group", "turn"]))),
+        safety=draw(safeties(["group", "turn"])),
         summary=block,
         fit=draw(st.sampled_from(FITS)),
         iterate=draw(st.sampled_from(["update", "update", "roll-in", "stack"])),

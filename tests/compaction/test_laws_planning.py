@@ -269,7 +269,7 @@ def _planner(turns: int) -> Planner:
         sizes.extend((10, 30, 200, 300, 20))
     counts = counts_of(sizes, tokenizer="chars/4")
     groups = find_groups(messages)
-    for name in ("starts", "turns", "turn_cuts"):
+    for name in ("starts", "turns", "turn_cuts", "split_cuts"):
         object.__setattr__(groups, name, Counting(getattr(groups, name)))
     object.__setattr__(counts, "prefix", Counting(counts.prefix))
     object.__setattr__(counts, "tokens", Counting(counts.tokens))
@@ -281,6 +281,12 @@ COSTED = [
     Policy(budget=1000, recent=Recent("tokens", 4000)),
     Policy(budget=1000, recent=Recent("fraction", 0.4), safety=Safety("turn")),
     Policy(budget=9000, recent=Recent("fit")),
+    Policy(
+        budget=1000,
+        keep_recent=2,
+        head=Head(last_user=True),
+        safety=Safety("turn", split_newest=True),
+    ),
     Policy(budget=9000, recent=Recent("fit"), fit="shrink-recent", safety=Safety("off")),
     Policy(budget=1000, keep_recent=33, head=Head(pins=(7, 30), first_user=True, users=200)),
     Policy(budget=1000, keep_recent=33, before=(ClearToolResults(), ClipToolResults(max_tokens=9))),

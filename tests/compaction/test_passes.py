@@ -98,6 +98,15 @@ def test_what_clearing_spares(each: ClearToolResults, gone: list[int]) -> None:
         assert "nothing to change" in done.plan.reason
 
 
+def test_clearing_spares_what_is_no_larger_than_said() -> None:
+    work = [*WORK[:5], result("c1", "north gate " * 30), *WORK[6:]]
+    size = count(session_of(work)).tokens[5]
+    assert size < count(session_of(work)).tokens[3]
+    assert list(cleared(work, ClearToolResults(keep=0, larger_than=size)).plan.cleared) == [3, 7, 9]
+    below = cleared(work, ClearToolResults(keep=0, larger_than=size - 1))
+    assert list(below.plan.cleared) == [3, 5, 7, 9]
+
+
 def test_cleared_inputs_keep_call_and_id() -> None:
     done = cleared(WORK, ClearToolResults(keep=2, inputs=True))
     assert done.messages[2].parts == (Text("Looking."), ToolCall("c0", "Read", "{}"))

@@ -130,6 +130,41 @@ def test_turn_safety_cuts_before_a_typed_message() -> None:
     assert plan.snap_note == "asked 3, keeps 5: the cut moved back to the turn at #6"
 
 
+@pytest.mark.parametrize(("keep", "cut"), [(1, 10), (4, 7), (5, 6), (6, 1), (9, 1)])
+def test_split_newest_keeps_old_turns_whole_and_cuts_the_newest_between_its_groups(
+    keep: int, cut: int
+) -> None:
+    newest = [*AGENT[:6], *AGENT[6:10], (assistant(), 20)]
+    safety = Safety("turn", split_newest=True)
+    plan = plan_of(newest, Policy(budget=500, keep_recent=keep, safety=safety, summary=SHORT))
+    assert plan.cut == cut
+    whole = plan_of(newest, Policy(budget=500, keep_recent=1, safety=Safety("turn"), summary=SHORT))
+    assert whole.cut == 6
+    assert whole.snap_note == "asked 1, keeps 5: the newest turn always stays"
+
+
+def test_split_newest_goes_with_turn_alone() -> None:
+    with pytest.raises(PolicyError, match=r"safety\.split_newest is true, but safety is group"):
+        Safety(split_newest=True)
+    split = Safety("turn", "keep-less", split_newest=True)
+    assert split.of("turn") == split
+    assert split.of("group") == Safety("group", "keep-less")
+
+
+def test_the_newest_request_stays_wherever_its_turn_is_cut() -> None:
+    safety = Safety("turn", split_newest=True)
+    policy = Policy(
+        budget=500, keep_recent=1, head=Head(last_user=True), safety=safety, summary=SHORT
+    )
+    plan = plan_of([*AGENT[:10], (assistant(), 20)], policy)
+    assert (plan.cut, plan.kept) == (10, (6,))
+    assert list(plan.summarized) == [1, 2, 3, 4, 5, 7, 8, 9]
+    assert (plan.tokens_kept, plan.tokens_recent) == (10, 20)
+    # Within the recent part it is kept anyway, and in the head.
+    assert plan_of(AGENT, policy.replace(keep_recent=3)).kept == ()
+    assert plan_of(AGENT[:2], policy.replace(budget=5)).kept == ()
+
+
 def test_total_equal_to_the_budget_is_under_it() -> None:
     assert not plan_of(AGENT, Policy(budget=1170, keep_recent=3)).over_budget
     assert plan_of(AGENT, Policy(budget=1169, keep_recent=3)).over_budget

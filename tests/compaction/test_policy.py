@@ -110,6 +110,8 @@ def test_pins_are_sorted_and_single() -> None:
         (lambda: DedupeReads(placeholder=3), "must be text"),  # type: ignore[arg-type]
         (lambda: ClearToolResults(exclude="Read"), "list of tool names"),  # type: ignore[arg-type]
         (lambda: ClearToolResults(inputs=1), "true or false"),  # type: ignore[arg-type]
+        (lambda: ClearToolResults(larger_than=-1), "before.larger_than is -1"),
+        (lambda: Head(last_user=1), "head.last_user is 1; it must be true or false"),  # type: ignore[arg-type]
         (lambda: ClearThinking(keep=-2), "0 or more"),
         (lambda: Policy(fit=("reject", "clip-largest")), "reject must be its last step"),
         (lambda: Policy(fit=("none", "reject")), "names each of"),
@@ -160,6 +162,8 @@ def test_what_cannot_be_is_refused_with_a_sentence(build: Any, says: str) -> Non
         ("trigger:\n  window: 10\n  at: 150%\n", 3, "fraction from 0 to 1"),
         ("head: {first: 2, pins: [1, x]}\n", 1, "'x'; it must be a number"),
         ("head:\n  first_user: perhaps\n", 2, "true or false"),
+        ("head:\n  last_user: perhaps\n", 2, "true or false"),
+        ("safety:\n  unit: group\n  split_newest: true\n", 3, "it goes with turn"),
         ("before:\n- clear_thinkin\n", 2, "did you mean clear_thinking?"),
         ("before:\n- clear_thinking:\n    kep: 3\n", 3, "did you mean keep?"),
         ("before:\n- drop_media:\n  dedupe_reads:\n", 2, "holds one pass"),

@@ -23,7 +23,7 @@ from compaction.messages import (
     message,
 )
 from compaction.needing import forgotten, needs_of
-from compaction.policy import Clause, Head, Policy, Recent, Safety, SummaryBlock, Trigger
+from compaction.policy import Clause, Head, Policy, Recent, SummaryBlock, Trigger
 from compaction.pricing import Prices
 from compaction.replaying import Replay, recorded_walk, replay, uncompacted
 from compaction.replaying.accounting import unaccounted
@@ -35,6 +35,7 @@ from tests.compaction.planning_strategies import (
     calls,
     counts_of,
     results,
+    safeties,
     session_of,
     system,
     user,
@@ -80,12 +81,10 @@ def policies(draw: st.DrawFn) -> Policy:
         head=Head(
             draw(st.sampled_from(["system", "leading-system", "none"])),
             first_user=draw(st.booleans()),
+            last_user=draw(st.sampled_from([False, False, True])),
             users=draw(st.sampled_from([0, 0, 300])),
         ),
-        safety=Safety(
-            draw(st.sampled_from(["off", "group", "turn"])),
-            draw(st.sampled_from(["keep-more", "keep-less"])),
-        ),
+        safety=draw(safeties(["off", "group", "turn"])),
         summary=SummaryBlock(max_tokens=draw(st.sampled_from([50, 200, 1024]))),
         fit=draw(st.sampled_from(["none", "shrink-recent"])),
     )
@@ -131,8 +130,6 @@ def test_sums_are_the_sums_of_the_calls(line: Timeline, policy: Policy) -> None:
 def test_every_message_is_accounted_for(line: Timeline, policy: Policy) -> None:
     run = run_of(line, policy)
     assert list(unaccounted(run.walked)) == []
-    if policy.head.first_user or policy.head.users:
-        return
     # What the messages cost, and the summaries, and the rest of the context, is all that is sent.
     own = sum(run.message_cost(index).total for index in range(len(line.session)))
     summaries = 0
@@ -140,6 +137,8 @@ def test_every_message_is_accounted_for(line: Timeline, policy: Policy) -> None:
         until = run.compactions[number + 1].call if number + 1 < len(run.compactions) else len(line)
         summaries += made.summary * (until - made.call)
     assert own + summaries + line.counts.overhead * len(line) == run.totals.sent
+    if policy.head.keeps_middle:
+        return
     for index in range(len(line.session)):
         made_by = run.summarized_at(index)
         last = run.regions_at(len(line) - 1) if len(line) else None

@@ -13,6 +13,7 @@ from tests.differential.cases import Case
 from tests.differential.comparing import SUMMARY, Outcome
 from tests.differential.cutting import CUTTING
 from tests.differential.describing import Original, never, open_request
+from tests.differential.haystack_hooks import HAYSTACK
 from tests.differential.heavier import HEAVIER
 
 # ---------------------------------------------------------------------------------- LangChain
@@ -200,4 +201,5 @@ ORIGINALS: dict[str, Original] = {
     **HEAVIER,
     **CUTTING,
     **AGENTS,
+    **HAYSTACK,
 }  # fmt: skip

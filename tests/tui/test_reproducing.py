@@ -37,7 +37,7 @@ def _kept(unit: str, amount: int) -> dict[str, float]:
 SETTINGS = st.builds(
     lambda name, budget, keep, unit, pins: preset(name).replace(
         budget=budget,
-        safety=replace(preset(name).safety, unit=unit),
+        safety=preset(name).safety.of(unit),
         head=replace(preset(name).head, pins=pins),
         **_kept(preset(name).recent.unit, keep),
     ),
