@@ -114,6 +114,29 @@ class Plan:
             return "kept"
         return "cleared" if holds(self._altered_middle, i) else "summarized"
 
+    def messages_in(self, region: Region) -> int:
+        """How many messages are in a region, without listing them."""
+        middle = len(self._altered_middle)
+        newest = 0 if self.eased is None else self.eased.many(self.cut, self.n)
+        match region:
+            case "head":
+                return self.head_end
+            case "summarized":
+                return self.cut - self.head_end - len(self.kept) - middle
+            case "kept":
+                return len(self.kept)
+            case "cleared":
+                return middle + newest
+            case "recent":
+                return self.n - self.cut - newest
+
+    def had_cleared(self, start: int, stop: int) -> int:
+        """The tokens that the cleared messages of [start, stop) have before they are changed."""
+        middle = self._altered_middle
+        inside = middle[bisect_left(middle, start) : bisect_left(middle, stop)]
+        had = sum(self.counts.tokens[index] for index in inside)
+        return had if self.eased is None else had + self.eased.had(max(start, self.cut), stop)
+
     @property
     def overhead(self) -> int:
         """Tokens of the window that are no message: tool definitions the file holds."""
@@ -160,8 +183,7 @@ class Plan:
     @property
     def tokens_cleared(self) -> int:
         """The cleared messages as they are then."""
-        had = self._had_recent + sum(self.counts.tokens[i] for i in self._altered_middle)
-        return had - self.tokens_freed
+        return self.had_cleared(self.head_end, self.n) - self.tokens_freed
 
     @property
     def tokens_after_estimate(self) -> int:

@@ -212,6 +212,8 @@ def _of_budget(plan: Plan, tokens: int, summary_tokens: int) -> Finding:
     ]
     if plan.tokens_kept:
         parts.insert(2, f"pinned {plan.tokens_kept:,}")
+    if plan.tokens_cleared:
+        parts.append(f"cleared in place {plan.tokens_cleared:,}")
     if plan.overhead:
         parts.append(f"tools and overhead {plan.overhead:,}")
     text = (

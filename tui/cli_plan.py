@@ -152,11 +152,12 @@ def _print_regions(printer: Printer, decided: Plan) -> None:
         ("head", decided.head, decided.tokens_head),
         ("summarized", decided.summarized, decided.tokens_summarized),
         ("kept", decided.kept, decided.tokens_kept),
+        ("cleared", decided.cleared, decided.tokens_cleared + decided.tokens_freed),
         ("recent", decided.recent, decided.tokens_recent),
     ]
     rows: list[list[str | Cell]] = []
     for name, indexes, tokens in parts:
-        if not indexes and name == "kept":
+        if not indexes and name in ("kept", "cleared"):
             continue
         glyph, letter, sgr = REGIONS[name]
         rows.append(
@@ -198,17 +199,18 @@ def _range(indexes: Sequence[int]) -> str:
 
 
 def _boundary(decided: Plan) -> str:
-    what = count(len(decided.summarized), "message")
-    return (
-        f"── {what}, {decided.tokens_summarized:,} tokens become one summary of "
-        f"~{decided.summary_estimate:,} ──"
-    )
+    many = decided.messages_in("summarized")
+    what = f"{count(many, 'message')}, {decided.tokens_summarized:,} tokens"
+    if decided.policy.summary.middle == "drop":
+        return f"── {what} {'is' if many == 1 else 'are'} dropped ──"
+    verb = "becomes" if many == 1 else "become"
+    return f"── {what} {verb} one summary of ~{decided.summary_estimate:,} ──"
 
 
 def _message_rows(printer: Printer, decided: Plan) -> Iterator[list[str | Cell]]:
     tokens = decided.counts.tokens
     largest = max(tokens, default=1) or 1
-    boundary = decided.cut if decided.compacts else -1
+    boundary = decided.cut if decided.summarizes else -1
     for index, message in enumerate(decided.session.messages):
         if index == boundary:
             yield ["", "", "", "", "", Cell(_boundary(decided), "2")]

@@ -125,10 +125,8 @@ def compared(
                 policy,
                 plan.budget,
                 head=head,
-                summary=plan.summary_estimate if plan.compacts else 0,
-                recent=plan.tokens_recent + plan.tokens_kept
-                if plan.compacts
-                else plan.tokens_before - head,
+                summary=plan.summary_estimate,
+                recent=plan.tokens_recent + plan.tokens_kept + plan.tokens_cleared,
                 compacts=plan.compacts,
                 row=rows.get(number),
                 findings=plan.findings,

@@ -12,7 +12,7 @@ from tui.widgets.text_flow import Tone
 
 if TYPE_CHECKING:
     from compaction.needing import Forgotten
-    from compaction.replaying import Replay
+    from compaction.replaying import Compaction, Replay
     from tui.replaying import Run
 
 
@@ -47,9 +47,10 @@ def _there(run: Run, call: int) -> Iterator[Fact]:
     calls = [each.call for each in made.compactions]
     if marked(tuple(calls), call):
         each = made.compactions[calls.index(call)]
-        gone = each.cut - each.start - len(each.stay)
         after = made.pays_back(each)
-        kept = f", keeps {counted(each.at - each.cut, 'message')}"
+        cut = max(each.cut, each.start)
+        same = each.at - cut - sum(index >= cut for index in each.cleared)
+        kept = f", keeps {counted(same, 'message')}"
         kept += f" and {counted(len(each.stay), 'pinned one')}" if each.stay else ""
         if after is None:
             paid = "never pays back"
@@ -57,10 +58,8 @@ def _there(run: Run, call: int) -> Iterator[Fact]:
             left = len(made.line) - call
             paid = f"pays back after {counted(after, 'call')}"
             paid += f", but only {grouped(left)} follow" if after > left else ""
-        text = (
-            f"{counted(gone, 'message')} become a summary of ~{grouped(each.summary)}{kept}: "
-            f"{short(each.before)} → {short(each.after)}; {paid}"
-        )
+        sizes = f"{short(each.before)} → {short(each.after)}"
+        text = f"{' and '.join(_done(each))}{kept}: {sizes}; {paid}"
         yield Fact("compacts", text, "summarized")
     for run_ in made.declined:
         if run_.call <= call < run_.until:
@@ -79,6 +78,18 @@ def _there(run: Run, call: int) -> Iterator[Fact]:
         yield Fact("", "this policy never compacts", "muted")
 
 
+def _done(each: Compaction) -> Iterator[str]:
+    """What one compaction does to how many messages."""
+    gone = max(0, each.cut - each.start - len(each.stay))
+    if gone and each.summary:
+        verb = "becomes" if gone == 1 else "become"
+        yield f"{counted(gone, 'message')} {verb} a summary of ~{grouped(each.summary)}"
+    elif gone:
+        yield f"{counted(gone, 'message')} {'is' if gone == 1 else 'are'} dropped"
+    if many := len(each.cleared):
+        yield f"{counted(many, 'message')} {'is' if many == 1 else 'are'} changed in place"
+
+
 def _apart(apart: int | None) -> str:
     if apart is None:
         return "this policy never does"
@@ -91,7 +102,7 @@ def _sent(made: Replay) -> str:
     spent, alone = made.totals, made.baseline
     saved = 1 - spent.sent / alone.sent if alone.sent else 0.0
     less = f", {saved:.0%} less".replace("%", " %") if saved > 0 else ""
-    many = len(made.compactions)
+    many = sum(each.summary > 0 for each in made.compactions)
     made_of = f"{grouped(many)} summaries of" if many != 1 else "1 summary of"
     summaries = f", {made_of} {short(spent.summary_output)}" if many else ""
     return (

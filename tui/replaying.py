@@ -72,6 +72,13 @@ class Past:
         same = last >= 0 and self.places[last] == index
         return last if same else bisect_left(self.places, index)
 
+    def whole(self, index: int) -> int:
+        """The message of the whole session that message `index` of the list is; -1 for none."""
+        if self.places is None:
+            return index
+        place = self.places[index]
+        return place if self.listed(place) == index else -1
+
     def found(self, index: int) -> int | None:
         """The message of the list that is message `index` of the whole; None for none."""
         place = self.listed(index)
@@ -238,7 +245,8 @@ def saw_of(past: Past, made: Replay) -> Saw:
 class PastPlan:
     """The list as it stood at one call: what a list of messages reads of a plan.
 
-    Indexes are of the list on the screen; of messages from `end` on there were none yet.
+    Indexes are of the list on the screen, but `cleared` are those of the whole session; of messages
+    from `end` on there were none yet.
     """
 
     policy: Policy
@@ -247,19 +255,28 @@ class PastPlan:
     head_end: int
     cut: int
     kept: tuple[int, ...]
-    compacts: bool
+    cleared: frozenset[int]
+    past: Past
+    summarizes: bool
     tokens_summarized: int
     summary_estimate: int
 
     def region(self, index: int) -> str:
         """The region of a message."""
-        if not self.compacts:
-            return "recent"
-        if index < self.head_end:
+        if self.summarizes and index < self.head_end:
             return "head"
-        if index >= self.cut:
-            return "recent"
-        return "kept" if holds(self.kept, index) else "summarized"
+        stays = not self.summarizes or index >= self.cut
+        if not stays and not holds(self.kept, index):
+            return "summarized"
+        if self.past.whole(index) in self.cleared:
+            return "cleared"
+        return "recent" if stays else "kept"
+
+    def messages_in(self, region: str) -> int:
+        """How many messages are in a region."""
+        if region == "summarized" and self.summarizes:
+            return self.cut - self.head_end - len(self.kept)
+        return sum(self.region(index) == region for index in range(self.end))
 
 
 def past_plan(past: Past, made: Replay, call: int) -> PastPlan:
@@ -280,7 +297,9 @@ def past_plan(past: Past, made: Replay, call: int) -> PastPlan:
         head_end=head,
         cut=cut,
         kept=tuple(each for each in kept if head <= each < cut),
-        compacts=last is not None and cut > head,
+        cleared=regions.cleared,
+        past=past,
+        summarizes=last is not None and cut > head,
         tokens_summarized=gone,
         summary_estimate=last.summary if last is not None else 0,
     )

@@ -81,6 +81,16 @@ class Eased:
                 total -= self._counts.tokens[self.spared[at]]
         return total
 
+    def many(self, start: int, stop: int) -> int:
+        """How many messages of [start, stop) are changed."""
+        indexes = self.changes.indexes
+        start, stop = max(start, self.start), min(stop, self.stop)
+        if start >= stop:
+            return 0
+        spared = self.spared[bisect_left(self.spared, start) : bisect_left(self.spared, stop)]
+        found = bisect_left(indexes, stop) - bisect_left(indexes, start)
+        return found - sum(_within(indexes, each) for each in spared)
+
     def between(self, start: int, stop: int) -> Iterator[int]:
         """The messages of [start, stop) that are changed, ascending."""
         indexes = self.changes.indexes

@@ -149,9 +149,10 @@ class Replay:
         made = [each for each in self.compactions if each.call <= call]
         at = self.line.starts[call]
         if not made:
-            return Regions(at, 0, 0, (), None)
+            return Regions(at, 0, 0, (), frozenset(), None)
         last = made[-1]
-        return Regions(at, made[0].start, last.cut, last.stay, last)
+        cleared = frozenset[int]().union(*(each.cleared for each in made))
+        return Regions(at, made[0].start, last.cut, last.stay, cleared, last)
 
     def as_json(self) -> dict[str, object]:
         """The replay as `replay --json` prints it."""
@@ -164,14 +165,16 @@ class Replay:
 class Regions:
     """The list of one call: messages [0, head) and [cut, end), and those that `stay`.
 
-    Between head and cut stands the summary of `last`, None when nothing was compacted yet (then
-    all of [0, end) is in the list).
+    Of these, `cleared` were changed in place; it may name some that went since. Between head and
+    cut stands the summary of `last`, None when nothing was compacted yet (then all of [0, end) is
+    in the list).
     """
 
     end: int
     head: int
     cut: int
     stay: tuple[int, ...]
+    cleared: frozenset[int]
     last: Compaction | None
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from compaction.groups import Groups, find_groups
 from compaction.messages import Session
-from compaction.planning import Plan, Planner
+from compaction.planning import Plan, Planner, Region
 from compaction.policy import Head, Policy, Recent, Safety, SummaryBlock
 from compaction.policy_passes import ClearToolResults, ClipToolResults
 from compaction.tokens import Counts
@@ -243,6 +243,19 @@ def test_stacked_summaries_stay(counted: Counted, policy: Policy) -> None:
 
 
 # --------------------------------------------------------------------------- cost of a plan
+
+
+@given(counted_sessions(), policies())
+def test_regions_are_counted_as_they_are_listed(counted: Counted, policy: Policy) -> None:
+    plan = planned(counted, policy)
+    regions = [plan.region(index) for index in range(plan.n)]
+    names: tuple[Region, ...] = ("head", "summarized", "kept", "cleared", "recent")
+    assert [plan.messages_in(name) for name in names] == [regions.count(name) for name in names]
+    tokens = plan.counts.tokens
+    for start in range(0, plan.n + 1, 3):
+        for stop in range(start, plan.n + 1, 2):
+            had = sum(tokens[i] for i in range(start, stop) if regions[i] == "cleared")
+            assert plan.had_cleared(start, stop) == had
 
 
 class Counting(Sequence[int]):

@@ -11,11 +11,15 @@ from textual.widgets import Input
 
 import compaction
 import sample_sessions
-from compaction.policy import Policy, preset
+from compaction.groups import find_groups
+from compaction.planning import Planner
+from compaction.policy import Policy, preset, presets
 from tests.tui.person import Person
 from tests.tui.widgets.stage import drawn, text_of
 from tui.app import Workbench
+from tui.comparing import Ground, compared
 from tui.opening import Opening
+from tui.replaying import make_past
 from tui.screens.compare import Compare
 from tui.settings import Settings
 from tui.widgets.compare_table import CompareTable
@@ -86,6 +90,20 @@ async def test_every_column_is_its_policy_replayed(alone: None) -> None:
         assert f"${run.money:,.2f}" in text
         assert "✓" in text
         assert all(strip.cell_length == it.table.size.width for strip in drawn(it.table))
+
+
+def test_what_every_preset_leaves_is_what_its_plan_leaves() -> None:
+    session = compaction.load(LOGIN)
+    counts, groups = compaction.count(session), find_groups(session.messages)
+    policies = [preset(name) for name in presets()]
+    policies += [policy.replace(budget=40_000) for policy in policies]
+    ground = Ground(session, counts, groups, policies[0])
+    past = make_past(session, counts, groups, policies[0], None, lambda: False)
+    columns = compared(ground, past, policies, lambda: False)
+    planner = Planner(session, counts, groups)
+    left = [planner.plan(policy).tokens_after_estimate for policy in policies]
+    assert [each.after for each in columns] == left
+    assert len(set(left)) > 20
 
 
 async def test_enter_takes_one_and_undo_takes_it_back(alone: None) -> None:

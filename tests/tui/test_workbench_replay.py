@@ -12,7 +12,7 @@ from textual.widgets import ContentSwitcher
 
 import compaction
 import sample_sessions
-from compaction.policy import Policy
+from compaction.policy import Policy, preset
 from tests.tui.person import Person
 from tests.tui.widgets.stage import text_of
 from tui import replaying
@@ -26,6 +26,11 @@ from tui.widgets.sawtooth import Sawtooth
 
 LOGIN = sample_sessions.path("login-refactor")
 SETTING = Policy(budget=40_000, keep_recent=20)
+
+
+def unwrapped(text: str) -> str:
+    """Text without the breaks of its lines."""
+    return " ".join(text.split())
 
 
 class Replaying(Person):
@@ -144,6 +149,40 @@ async def test_scrubbing_shows_the_list_as_it_stood(alone: None) -> None:
         assert it.rows.plan is it.plan
         assert it.rows.cursor_message == cursor
         assert "stood" not in it.chips
+
+
+async def test_the_past_of_a_policy_that_clears_in_place(alone: None) -> None:
+    policy = preset("haystack-pruning").replace(budget=60_000)
+    run = compaction.replay(compaction.load(LOGIN), policy)
+    first, second = run.compactions[:2]
+    async with opened(policy=policy) as it:
+        await it.pilot.press("home", "j")
+        plan = it.rows.plan
+        regions = [plan.region(index) for index in range(first.at)]
+        cleared = [index for index, region in enumerate(regions) if region == "cleared"]
+        assert cleared == list(first.cleared)
+        assert set(regions) == {"recent", "cleared"}
+        many = len(first.cleared)
+        words = f"compacts {many} messages are changed in place, keeps {first.at - many} messages:"
+        assert words in unwrapped(it.said)
+        assert "summar" not in unwrapped(it.said).partition("sent")[2].partition("money")[0]
+        assert "╌" not in "\n".join(text_of(it.rows))
+        await it.pilot.press("j")
+        later = [i for i in range(second.at) if it.rows.plan.region(i) == "cleared"]
+        assert later == sorted({*first.cleared, *second.cleared})
+
+
+async def test_the_past_of_a_policy_that_drops(alone: None) -> None:
+    policy = preset("litellm").replace(budget=60_000)
+    run = compaction.replay(compaction.load(LOGIN), policy)
+    first = run.compactions[0]
+    gone = first.cut - first.start
+    async with opened(policy=policy) as it:
+        await it.pilot.press("home", "j")
+        assert f"compacts {gone} messages are dropped, keeps" in unwrapped(it.said)
+        it.rows.select(first.cut)
+        assert f"{gone} messages" in (shown := "\n".join(text_of(it.rows)))
+        assert "are dropped" in shown
 
 
 async def test_the_boundary_of_the_past_is_not_moved(alone: None) -> None:

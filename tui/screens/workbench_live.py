@@ -261,10 +261,10 @@ class WorkbenchLive(WorkbenchSummarizing):
 
 
 def _same_cut(one: Plan, other: Plan) -> bool:
-    return (one.head_end, one.cut, one.kept, one.compacts, one.counts) == (
-        other.head_end,
-        other.cut,
-        other.kept,
-        other.compacts,
-        other.counts,
-    )
+    return _cut_of(one) == _cut_of(other)
+
+
+def _cut_of(plan: Plan) -> tuple[object, ...]:
+    """What decides which messages a summary is made of."""
+    freed = plan.tokens_freed
+    return plan.head_end, plan.cut, plan.kept, plan.compacts, plan.counts, plan.summarizes, freed

@@ -18,7 +18,7 @@ class WorkbenchSummary(WorkbenchFinding):
 
     def action_summarize(self) -> None:
         """Make the summary now."""
-        if self.plan is None or not self.plan.compacts:
+        if self.plan is None or not self.plan.summarizes:
             reason = self.plan.reason if self.plan is not None else "no session is open"
             self.workbench.say(f"There is nothing to summarize: {reason}.")
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -26,8 +26,7 @@ from tui.widgets.looks import (
 )
 
 if TYPE_CHECKING:
-    from compaction.planning import Plan
-
+    from compaction.planning import Plan, Region
 
 #: Of the legend: words, numbers of messages, the reason why nothing is done.
 _WORDINGS = (
@@ -36,6 +35,15 @@ _WORDINGS = (
     (True, False, False),
     (False, False, False),
 )
+
+#: The regions with their words in the legend, in order.
+_LEGEND: Final[dict[Region, str]] = {
+    "head": "head",
+    "summarized": "summarized",
+    "kept": "pinned",
+    "cleared": "cleared",
+    "recent": "recent",
+}
 
 #: From this height on every bar is two lines thick, for a demonstration.
 _THICK = 5
@@ -81,14 +89,15 @@ def figures(plan: Plan, summary_tokens: int | None = None) -> BarFigures:
     overhead = Piece("", plan.overhead)
     recent = Piece("recent", plan.tokens_recent)
     kept = Piece("kept", plan.tokens_kept)
-    before = (overhead, head, Piece("summarized", plan.tokens_summarized), kept, recent)
+    cleared = Piece("cleared", plan.tokens_cleared)
+    had = Piece("cleared", plan.tokens_cleared + plan.tokens_freed)
+    before = (overhead, head, Piece("summarized", plan.tokens_summarized), kept, had, recent)
     if not plan.compacts:
         return BarFigures(before, before, plan.budget, compacts=False, estimated=False)
     made = plan.summary_estimate if summary_tokens is None else summary_tokens
-    after = (overhead, head, Piece("summarized", made), kept, recent)
-    return BarFigures(
-        before, after, plan.budget, compacts=True, estimated=summary_tokens is None
-    )
+    after = (overhead, head, Piece("summarized", made), kept, cleared, recent)
+    estimated = summary_tokens is None and plan.summary_estimate > 0
+    return BarFigures(before, after, plan.budget, compacts=True, estimated=estimated)
 
 
 class BudgetBars(Tinted, Widget):
@@ -229,36 +238,32 @@ def _legend_key(plan: Plan | None) -> tuple[object, ...]:
     """What the legend says beside the figures."""
     if plan is None:
         return ()
-    kept, label = len(plan.kept), plan.counts.label
-    return plan.n, plan.head_end, plan.cut, kept, plan.compacts, plan.reason, label
+    regions = tuple(plan.messages_in(region) for region in _LEGEND)
+    return *regions, plan.reason, plan.counts.label
 
 
 def _legend_of(
     shown: BarFigures, plan: Plan, palette: Palette, *, words: bool, numbers: bool
 ) -> list[Segment]:
-    summarized = plan.cut - plan.head_end - len(plan.kept) if plan.compacts else 0
-    recent = plan.n - (plan.cut if plan.compacts else plan.head_end)
     before = {piece.region: piece.tokens for piece in shown.before}
     after = {piece.region: piece.tokens for piece in shown.after}
-    entries = [
-        ("head", "head", plan.head_end),
-        ("summarized", "summarized", summarized),
-        ("kept", "pinned", len(plan.kept)),
-        ("recent", "recent", recent),
-    ]
     gap = "   " if words else " "
     segments: list[Segment] = []
-    for region, word, messages in entries:
+    for region, word in _LEGEND.items():
+        messages = plan.messages_in(region)
         if not messages:
             continue
+        if region == "summarized" and plan.policy.summary.middle == "drop":
+            word = "dropped"
         look = REGIONS[region]
         segments.append(Segment(look.glyph + look.letter, palette.regions[region]))
         if words:
             number = f" {messages:,}" if numbers else ""
             segments.append(Segment(f" {word}{number}", palette.text))
         text = f" {short(before[region])}"
-        if region == "summarized":
-            text += f" → {'~' if shown.estimated else ''}{short(after[region])}"
+        if word in ("summarized", "cleared"):
+            guess = "~" if shown.estimated and region == "summarized" else ""
+            text += f" → {guess}{short(after[region])}"
         segments.append(Segment(text + gap, palette.muted))
     if before[""]:
         word = "▌ overhead" if words else "▌"

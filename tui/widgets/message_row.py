@@ -148,16 +148,17 @@ def paint_boundary(
     `summary_tokens` are those of the summary that was made; None shows the estimate. `held`:
     the mouse is on it.
     """
-    messages = plan.cut - plan.head_end - len(plan.kept)
+    messages = plan.messages_in("summarized")
     made = summary_tokens
     after = grouped(made) if made is not None else f"~{grouped(plan.summary_estimate)}"
-    verb = "becomes" if messages == 1 else "become"
-    text = (
-        f"{counted(messages, 'message')}, {grouped(plan.tokens_summarized)} tokens "
-        f"{verb} one summary of {after}"
-    )
+    what, brief = f"become one summary of {after}", f"→ summary {after}"
+    if plan.policy.summary.middle == "drop":
+        what = brief = "are dropped"
+    if messages == 1:
+        what = what.replace("become ", "becomes ").replace("are ", "is ")
+    text = f"{counted(messages, 'message')}, {grouped(plan.tokens_summarized)} tokens {what}"
     if len(text) + 6 > width:
-        text = f"{grouped(messages)} · {short(plan.tokens_summarized)} → summary {after}"
+        text = f"{grouped(messages)} · {short(plan.tokens_summarized)} {brief}"
     grip = "═" if held else "╌"
     text = cut(f" {text} ", max(0, width - 4))
     rest = grip * max(0, width - 2 - cell_len(text))

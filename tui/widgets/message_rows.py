@@ -114,7 +114,7 @@ class MessageRows(LineList):
     @plan.setter
     def plan(self, plan: Plan | None) -> None:
         self._plan = plan
-        cut = plan.cut if plan is not None and plan.compacts else None
+        cut = plan.cut if plan is not None and plan.summarizes else None
         self._rearrange(replace(self._places, cut=cut))
         self._refresh_changed()
 
@@ -279,7 +279,7 @@ class MessageRows(LineList):
     def _placed(self, rows: array[int] | None) -> Places:
         """Where everything stands; the marks too, which no slider moves."""
         plan, whole = self._plan, self._whole
-        cut = plan.cut if plan is not None and plan.compacts else None
+        cut = plan.cut if plan is not None and plan.summarizes else None
         n = len(self._messages)
         places = Places(n, rows, cut)
         if whole is not None and rows is None:

@@ -55,10 +55,12 @@ def cell_at(y: int, height: int, plan: Plan, counts: Counts) -> Cell:
         start, stop = max(start, first), min(stop, end)
         return prefix[stop] - prefix[start] if stop > start else 0
 
-    cut = plan.cut if plan.compacts else plan.head_end
-    kept = plan.kept if plan.compacts else ()
+    cut, kept = plan.cut, plan.kept
     place = bisect_left(kept, first)
     pinned = place < len(kept) and kept[place] < end
+    cleared = plan.had_cleared(first, end)
+    if cleared * 2 > prefix[end] - prefix[first]:
+        return Cell(first, end, prefix[end] - prefix[first], "cleared", pinned)
     if first >= cut or end <= plan.head_end or (first >= plan.head_end and end <= cut):
         # Nearly every cell is in one region.
         region = "recent" if first >= cut else "head" if end <= plan.head_end else "summarized"
@@ -190,9 +192,10 @@ class Minimap(Tinted, Widget):
         style = palette.regions["kept" if cell.pinned else cell.region]
         eighths = 2 + round(6 * cell.tokens / densest) if densest else 2
         glyph = REGIONS["kept"].glyph if cell.pinned else left_block(eighths)
-        if self.app.no_color and cell.region == "summarized" and not cell.pinned:
+        if self.app.no_color and cell.region in ("summarized", "cleared") and not cell.pinned:
             # Without colours the texture has to tell the regions apart.
-            glyph = "▒" if eighths > 4 else REGIONS["summarized"].glyph
+            dense = cell.region == "summarized" and eighths > 4
+            glyph = "▒" if dense else REGIONS[cell.region].glyph
         segments = [Segment(glyph, style), self._gutter(cell, palette)]
         return Strip(segments).adjust_cell_length(width, palette.text)
 

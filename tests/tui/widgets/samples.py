@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from compaction.groups import Groups, find_groups
@@ -18,6 +18,7 @@ from compaction.messages import (
     ToolResult,
     message,
 )
+from compaction.policy import Policy
 from compaction.tokens import Counts
 
 
@@ -39,6 +40,25 @@ class FakePlan:
     summary_estimate: int = 1214
     reason: str = ""
     asked: int = 0
+    policy: Policy = field(default_factory=Policy)
+    tokens_cleared: int = 0
+    tokens_freed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.compacts:
+            self.cut, self.kept, self.summary_estimate = self.head_end, (), 0
+
+    @property
+    def summarizes(self) -> bool:
+        return self.compacts
+
+    def messages_in(self, region: str) -> int:
+        summarized = self.cut - self.head_end - len(self.kept)
+        sizes = {"head": self.head_end, "summarized": summarized, "kept": len(self.kept)}
+        return sizes.get(region, self.n - self.cut if region == "recent" else 0)
+
+    def had_cleared(self, start: int, stop: int) -> int:
+        return 0
 
     @property
     def n(self) -> int:
@@ -52,7 +72,7 @@ class FakePlan:
         self.asked += 1
         if index < self.head_end:
             return "head"
-        if not self.compacts or index >= self.cut:
+        if index >= self.cut:
             return "recent"
         return "kept" if index in self.kept else "summarized"
 
@@ -69,12 +89,11 @@ class FakePlan:
 
     @property
     def tokens_summarized(self) -> int:
-        cut = self.cut if self.compacts else self.head_end
-        return self._between(self.head_end, cut) - self.tokens_kept
+        return self._between(self.head_end, self.cut) - self.tokens_kept
 
     @property
     def tokens_recent(self) -> int:
-        return self._between(self.cut if self.compacts else self.head_end, self.n)
+        return self._between(self.cut, self.n)
 
 
 def session_of(messages: Sequence[Message]) -> Session:

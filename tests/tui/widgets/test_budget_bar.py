@@ -5,9 +5,13 @@ from dataclasses import replace
 
 import pytest
 
+from compaction.planning import plan as planned
+from compaction.policy import Policy, SummaryBlock
+from compaction.policy_passes import ClearToolResults
+from compaction.tokens import count
 from tui.widgets.budget_bar import BudgetBars, figures
 
-from .samples import FakePlan, counts_of
+from .samples import FakePlan, conversation, counts_of
 from .stage import Stage, drawn, text_of
 
 # head 3k, middle 150k (one pinned of 10k), recent 34k: 187k before.
@@ -15,12 +19,12 @@ COUNTS = counts_of(array("q", [3_000, *[10_000] * 15, *[1_700] * 20]))
 PLAN = FakePlan(COUNTS, 1, 16, 100_000, kept=(4,), summary_estimate=1_200)
 
 
-async def lines(plan: FakePlan, width: int = 120, made: int | None = None) -> list[str]:
+async def lines(plan: object, width: int = 120, made: int | None = None) -> list[str]:
     """The bars of a plan as text."""
     bars = BudgetBars()
     stage = Stage(bars)
     async with stage.run_test(size=(width, 6)):
-        bars.show(plan, made)
+        bars.show(plan, made)  # type: ignore[arg-type]
         assert all(strip.cell_length == width for strip in drawn(bars))
         return text_of(bars)
 
@@ -110,3 +114,36 @@ async def test_with_more_room_the_bars_are_thicker() -> None:
     assert [line[:6].strip() for line in lines[:4]] == ["before", "", "after", ""]
     assert "H head" in lines[4]
     assert "over by" not in lines[1]
+
+
+#: The results but the newest three are cleared; the middle is kept, summarized or dropped.
+CLEARED = [
+    Policy(
+        budget=200,
+        keep_recent=4,
+        before=(ClearToolResults(),),
+        summary=SummaryBlock(middle=middle, max_tokens=30),  # type: ignore[arg-type]
+    )
+    for middle in ("keep", "summarize", "drop")
+]
+
+
+@pytest.mark.parametrize("policy", CLEARED)
+async def test_what_is_cleared_in_place_has_its_part_of_both_bars(policy: Policy) -> None:
+    session, _, _ = conversation(30)
+    plan = planned(session, policy, counts=count(session, "chars/4"))
+    cleared = plan.messages_in("cleared")
+    assert (cleared > 0) == (policy.summary.middle == "keep")
+    shown = figures(plan)
+    assert shown.total_before == plan.tokens_before
+    assert shown.total_after == plan.tokens_after_estimate
+    assert shown.estimated == (policy.summary.middle == "summarize")
+    _, after, legend = await lines(plan, 160)
+    assert (f"·C cleared {cleared} " in legend) == bool(cleared)
+    assert ("dropped" in legend) == (policy.summary.middle == "drop")
+    assert ("░S" in legend) == (policy.summary.middle != "keep")
+    if cleared:
+        part = next(piece.tokens for piece in shown.before if piece.region == "cleared")
+        assert part == sum(plan.counts.tokens[index] for index in plan.cleared)
+        assert f"cleared {cleared} {part:,} → {plan.tokens_cleared:,}" in legend
+        assert "~" not in after

@@ -6,9 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compaction.planning import Planner
+from compaction.policy import Policy, SummaryBlock
+from compaction.policy_passes import ClearToolResults
+from compaction.tokens import count
 from tui.widgets.minimap import Minimap, cell_at, stretch
 
-from .samples import FakePlan, counts_of
+from .samples import FakePlan, conversation, counts_of
 from .stage import Stage, drawn, text_of
 
 COUNTS = counts_of(array("q", [100] * 100))
@@ -72,3 +76,16 @@ async def test_short_sessions_leave_the_rest_blank(n: int) -> None:
         await pilot.click(widget, offset=(0, 9))
         assert all(strip.cell_length == 2 for strip in drawn(widget))
     assert len(filled) == n
+
+
+def test_a_cell_whose_tokens_are_mostly_cleared_is_cleared() -> None:
+    session, _, groups = conversation(200)
+    policy = Policy(budget=1_000, before=(ClearToolResults(),), summary=SummaryBlock(middle="keep"))
+    counts = count(session, "chars/4")
+    plan = Planner(session, counts, groups).plan(policy)
+    for height in (200, 40, 7):
+        for y in range(height):
+            cell = cell_at(y, height, plan, counts)
+            here = range(cell.first, cell.end)
+            had = sum(counts.tokens[i] for i in here if plan.region(i) == "cleared")
+            assert (cell.region == "cleared") == (had * 2 > cell.tokens)
