@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,8 +21,11 @@ from tui.cli_output import Cell, Column, Printer, count, print_json
 if TYPE_CHECKING:
     from compaction.findings import Finding
 
-#: The columns of `finding_row`: level, place, code, and the whole text.
+#: The columns of `finding_rows`: level, place, code, and the whole text.
 FINDING_COLUMNS = (Column(), Column(right=True), Column(widest=34), Column(wrap=True))
+
+#: Characters for the places of findings that are told as one.
+_PLACES = 120
 _NAMES = {"error": "error", "warning": "warning", "info": "note"}
 _COLOURS = {"error": "1;31", "warning": "33", "info": "2"}
 
@@ -127,15 +131,23 @@ def _print(
             found = [finding for finding in findings if finding.level == level]
             if found:
                 printer.heading(count(len(found), _NAMES[level]))
-                printer.table(FINDING_COLUMNS, [finding_row(finding) for finding in found])
+                printer.table(FINDING_COLUMNS, finding_rows(found))
 
 
-def finding_row(finding: Finding) -> list[str | Cell]:
-    """A finding as a table row: level, place, code, text with its remedy."""
-    place = ""
-    if finding.message is not None:
-        place = f"#{finding.message}"
-    elif finding.line is not None:
-        place = f"line {finding.line}"
-    text = f"{finding.text} {finding.remedy}".strip()
-    return [Cell(finding.level, _COLOURS[finding.level]), place, Cell(finding.code, "2"), text]
+def finding_rows(findings: Iterable[Finding]) -> list[list[str | Cell]]:
+    """Findings as rows of a table: level, place, code, text with its remedy; most severe first.
+
+    What is wrong in the same way at many places is one row that names them.
+    """
+    from compaction.findings import gathered, places
+
+    rows: list[list[str | Cell]] = []
+    for first, *others in gathered(findings):
+        text = first.text
+        if others:
+            text += "" if text.endswith((".", "!", "?")) else "."
+            text += f" And {len(others):,} more like it: {places(others, _PLACES)}."
+        text = f"{text} {first.remedy}".strip()
+        level = Cell(first.level, _COLOURS[first.level])
+        rows.append([level, first.place, Cell(first.code, "2"), text])
+    return rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from tui.cli_check import finding_row
+from tui.cli_check import finding_rows
 from tui.cli_export import to_stdout
 from tui.cli_output import Cell, Column, Printer, count, note, print_json
 
@@ -66,6 +66,6 @@ def fixed(
         printer.line(Cell("left: ", "1;31"), "what could not be mended")
         printer.table(
             (Column(), Column(right=True), Column(widest=34), Column(wrap=True)),
-            [finding_row(finding) for finding in result.remaining],
+            finding_rows(result.remaining),
         )
     return 1 if result.remaining else 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui.cli_check import FINDING_COLUMNS, finding_row
+from tui.cli_check import FINDING_COLUMNS, finding_rows
 from tui.cli_options import (
     Settings,
     json_option,
@@ -263,10 +263,7 @@ def _print_rest(printer: Printer, session: Session) -> None:
             [[each.id, f"{each.messages:,}", each.title] for each in session.conversations],
         )
     printer.heading("Problems in the file" if session.problems else "No problems in the file")
-    printer.table(
-        FINDING_COLUMNS,
-        [finding_row(problem) for problem in session.problems],
-    )
+    printer.table(FINDING_COLUMNS, finding_rows(session.problems))
 
 
 # ------------------------------------------------------------------------------- for programs

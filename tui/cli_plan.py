@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui.cli_check import FINDING_COLUMNS, finding_row
+from tui.cli_check import FINDING_COLUMNS, finding_rows
 from tui.cli_options import (
     Settings,
     json_option,
@@ -85,10 +85,7 @@ def print_plan(printer: Printer, decided: Plan, *, brief: bool = False) -> None:
             printer.line(sentence)
     if decided.findings:
         printer.heading("Findings")
-        printer.table(
-            FINDING_COLUMNS,
-            [finding_row(finding) for finding in decided.findings],
-        )
+        printer.table(FINDING_COLUMNS, finding_rows(decided.findings))
     if not brief:
         printer.heading("Messages")
         printer.table(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui.cli_check import FINDING_COLUMNS, finding_row
+from tui.cli_check import FINDING_COLUMNS, finding_rows
 from tui.cli_options import (
     Settings,
     json_option,
@@ -152,7 +152,7 @@ def _print(printer: Printer, run: Replay, gone: Forgotten, theirs: Forgotten | N
     _print_needed(printer, gone)
     if run.findings:
         printer.heading("Findings")
-        printer.table(FINDING_COLUMNS, [finding_row(each) for each in run.findings])
+        printer.table(FINDING_COLUMNS, finding_rows(run.findings))
 
 
 def _print_chart(printer: Printer, run: Replay) -> None:

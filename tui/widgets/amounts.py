@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from math import floor, log10
 
+#: What an amount may be typed with.
+AMOUNT_CHARACTERS = frozenset("0123456789.,_' kKmM%")
+
 _AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([kKmM]?|%)")
 _UNITS = {"": 1.0, "k": 1_000.0, "m": 1_000_000.0}
 

@@ -1,4 +1,7 @@
-"""Findings, most severe first: what is wrong, where, and what to do. Enter goes there."""
+"""Findings, most severe first: what is wrong, where, and what to do. Enter goes there.
+
+What is wrong in the same way at many places is told once; Enter goes to one after the other.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,14 @@ from rich.style import Style
 from textual.message import Message as Event
 from textual.strip import Strip
 
-from compaction.findings import LEVELS, Finding, Level
+from compaction.findings import Finding, Level, gathered, places
 from tui.widgets.laid_out_list import LaidOutList
 from tui.widgets.looks import Palette, counted, fit, plain, right
 from tui.widgets.text_flow import wrapped
 
 _GLYPHS: dict[Level, str] = {"error": "✕", "warning": "▲", "info": "·"}
+#: Characters for the places of findings that are told as one.
+_PLACES = 80
 #: Findings shown; the rest is counted in a last line.
 SHOWN = 2_000
 
@@ -36,15 +41,18 @@ class FindingsView(LaidOutList):
             """The view it happened in."""
             return self.view
 
-    _findings: tuple[Finding, ...] = ()
+    _entries: tuple[tuple[Finding, ...], ...] = ()
+    #: Of each entry, how often it was opened: the next place is another one.
+    _opened: list[int]
     _left_out = 0
     _width = 0
 
     def show(self, findings: Sequence[Finding]) -> None:
         """Show findings; equal levels keep their order."""
-        ordered = sorted(findings, key=lambda finding: LEVELS.index(finding.level))
-        self._findings = tuple(ordered[:SHOWN])
-        self._left_out = len(ordered) - len(self._findings)
+        entries = gathered(findings)
+        self._entries = tuple(entries[:SHOWN])
+        self._opened = [0] * len(self._entries)
+        self._left_out = sum(map(len, entries[SHOWN:]))
         self._width = 0
         self._lay_out(self.scrollable_content_region.width)
         self.items_changed()
@@ -52,7 +60,7 @@ class FindingsView(LaidOutList):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The findings in the order they are shown."""
-        return self._findings
+        return tuple(finding for entry in self._entries for finding in entry)
 
     def on_resize(self) -> None:
         """Another width wraps differently."""
@@ -65,16 +73,22 @@ class FindingsView(LaidOutList):
         self._width = width
         lines: list[tuple[int | None, str, str]] = []
         level = ""
-        for item, finding in enumerate(self._findings):
+        for item, entry in enumerate(self._entries):
+            finding = self._at(item)
             if finding.level != level:
                 level = finding.level
-                many = sum(1 for other in self._findings if other.level == level)
+                many = sum(len(other) for other in self._entries if other[0].level == level)
                 if lines:
                     lines.append((None, "", ""))
                 lines.append((None, counted(many, _word(finding.level)), finding.level))
             room = max(8, width - 10)
             pieces = wrapped(plain(finding.text, 2_000), room)
             lines.extend((item, piece, finding.level) for piece in pieces)
+            if len(entry) > 1:
+                others = [each for each in entry if each is not finding]
+                more = f"and {len(others):,} more like it: {places(others, _PLACES)}"
+                rest = wrapped(more, room)
+                lines.extend((item, piece, "remedy") for piece in rest)
             if finding.remedy:
                 rest = wrapped("→ " + plain(finding.remedy, 1_000), room)
                 lines.extend((item, piece, "remedy") for piece in rest)
@@ -86,20 +100,17 @@ class FindingsView(LaidOutList):
 
     @property
     def item_count(self) -> int:
-        return len(self._findings)
+        return len(self._entries)
 
     def paint(self, line: int, width: int, palette: Palette) -> Strip:
         item, text, kind = self.lines[line]
         if item is None:
             style = palette.muted + Style(bold=kind != "remedy")
             return Strip([Segment(fit(text, width), style)], width)
-        finding = self._findings[item]
+        finding = self._at(item)
         first = self.firsts[item] == line
         sign = self._sign(finding.level, palette)
-        if finding.message is not None:
-            place = f"#{finding.message}"
-        else:
-            place = f"l.{finding.line}" if finding.line is not None else ""
+        place = finding.place.replace("line ", "l.")
         body = palette.muted if kind == "remedy" else palette.text
         segments = [
             Segment(_GLYPHS[finding.level] + " " if first else "  ", sign),
@@ -123,9 +134,19 @@ class FindingsView(LaidOutList):
         self.refresh()
 
     def activated(self) -> None:
-        finding = self._findings[self.cursor]
+        finding = self._at(self.cursor)
         if finding.message is not None:
             self.post_message(self.Jump(self, finding.message, finding))
+        if len(self._entries[self.cursor]) > 1:
+            self._opened[self.cursor] += 1
+            self._width = 0
+            self._lay_out(self.scrollable_content_region.width)
+            self.items_changed()
+
+    def _at(self, item: int) -> Finding:
+        """Of an entry, the finding that Enter goes to next."""
+        entry = self._entries[item]
+        return entry[self._opened[item] % len(entry)]
 
 
 def _word(level: Level) -> str:

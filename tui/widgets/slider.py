@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message as Event
 from textual.strip import Strip
 
-from tui.widgets.amounts import parse_amount
+from tui.widgets.amounts import AMOUNT_CHARACTERS, parse_amount
 from tui.widgets.looks import COMPONENTS, css, grouped
 from tui.widgets.slider_data import SliderData
 from tui.widgets.slider_face import Face, Mark, Parts, note_line, parts_for, tick_line, track_line
@@ -123,6 +123,9 @@ class Slider(SliderData, can_focus=True):
             self._edit(self._entry[:-1])
         elif event.key == "ctrl+u":
             self._edit("")
+        elif typed is not None and typed not in AMOUNT_CHARACTERS:
+            self._error = f"“{typed}” is in no amount; try 128k, 1.2M, 50% or 100000"
+            self.refresh()
         elif typed is not None and len(self._entry) < 16:
             self._edit(self._entry + typed)
 

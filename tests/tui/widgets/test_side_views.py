@@ -143,6 +143,36 @@ async def test_findings_are_grouped_and_lead_to_their_message() -> None:
         assert view.cursor == 1
 
 
+async def test_what_is_wrong_at_many_places_is_told_once_and_opened_one_by_one() -> None:
+    ids = [Finding("info", "long-id", f"#{n} has a long id.", n) for n in (3, 5, 8, 13, 21)]
+    few = [Finding("warning", "empty", f"Empty content in #{n}.", n) for n in (2, 4, 6)]
+    over = Finding("warning", "over-budget-after", "The result is over its budget.")
+    view = FindingsView()
+    stage = Stage(view)
+    async with stage.run_test(size=SIZE) as pilot:
+        view.show([*ids[:2], *few, over, *ids[2:]])
+        view.focus()
+        lines = [line.rstrip() for line in text_of(view)]
+        assert lines[:3] == [
+            "4 warnings",
+            "▲         The result is over its budget.",
+            "▲     #2  Empty content in #2.",
+        ]
+        assert lines[6:9] == [
+            "5 notes",
+            "·     #3  #3 has a long id.",
+            "          and 4 more like it: #5, #8, #13, #21",
+        ]
+        assert len(view.findings) == 9
+        await pilot.press("G", "enter")
+        assert [line.rstrip() for line in text_of(view)][7:9] == [
+            "·     #5  #5 has a long id.",
+            "          and 4 more like it: #3, #8, #13, #21",
+        ]
+        await pilot.press(*["enter"] * 5)
+        assert [event.index for event in stage.said(FindingsView.Jump)] == [3, 5, 8, 13, 21, 3]
+
+
 async def test_no_findings_and_hostile_findings() -> None:
     view = FindingsView()
     stage = Stage(view)

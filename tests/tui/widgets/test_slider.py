@@ -145,10 +145,13 @@ async def test_a_wrong_entry_says_why_and_stays_open() -> None:
     stage = Stage(slider)
     async with stage.run_test(size=SIZE) as pilot:
         slider.focus()
-        await pilot.press("1", "2", "q", "enter")
-        assert "“12q” is no amount" in text_of(slider)[1]
+        await pilot.press("1", "2", "q")
+        assert "“q” is in no amount; try 128k" in text_of(slider)[1]
+        assert "12q" not in text_of(slider)[0]
+        await pilot.press("k", "m", "enter")
+        assert "“12km” is no amount" in text_of(slider)[1]
         assert slider.editing
-        await pilot.press("backspace", "M", "enter")
+        await pilot.press("backspace", "backspace", "M", "enter")
         assert "12,000,000 is outside 0 to 187,204" in text_of(slider)[1]
         await pilot.press("escape")
         assert not slider.editing
