@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from compaction.clip_text import clip_text
-from compaction.messages import Inline, Message, Text, describe
+from compaction.messages import Message, Text, changed
 from compaction.planning import Plan
 from compaction.tokens import Counter, count_message
 
@@ -53,7 +52,7 @@ def _truncated(message: Message, tokens: int, counter: Counter) -> Message:
             else part
             for part in parts
         )
-        shorter = describe(replace(message, body=Inline(cut), spans=()), cut)
+        shorter = changed(message, cut)
         if count_message(shorter, counter) <= tokens:
             break
         share *= 0.8

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compaction.messages import Inline, Message, Part, Text, ToolResult, describe
+from compaction.messages import Message, Part, Text, ToolResult, changed
 from compaction.tokens import Counter, count_message
 
 #: How much of what is kept of a text is its beginning.
@@ -30,7 +30,7 @@ def clip_message(message: Message, tokens: int, counter: Counter) -> Message:
     share = max(0.0, 1 - (size - tokens) / size)
     for _ in range(_ATTEMPTS):
         shorter = tuple(_clipped(part, share) for part in parts)
-        candidate = describe(replace(message, body=Inline(shorter), spans=()), shorter)
+        candidate = changed(message, shorter)
         if count_message(candidate, counter) <= tokens:
             return candidate
         share *= 0.8

@@ -128,6 +128,7 @@ def _written(
 ) -> tuple[Format, Written]:
     from compaction.errors import SessionError
     from compaction.formats import format_named
+    from compaction.formats.in_place import made_in_place
 
     failure = getattr(result, "failure", "")
     if failure and not getattr(result, "made", True):
@@ -148,6 +149,8 @@ def _written(
         told.append(Finding("warning", "export-read-only", text))
         writer = neutral
     messages, bridges = _messages(result, writer.name, alternate)
+    if writer.name == session.format:
+        messages, session = made_in_place(messages, session, writer)
     written = writer.write(messages, session)
     refused = _refused(messages, session, writer)
     return writer, Written(written.chunks, (*told, *bridges, *written.findings, *refused))

@@ -165,6 +165,16 @@ class Inline:
         return self._record
 
 
+class Changed(Inline):
+    """Content made from that of `before`, a message as it was read, by changing parts of it."""
+
+    __slots__ = ("before",)
+
+    def __init__(self, parts: Sequence[Part], before: Message) -> None:
+        super().__init__(parts)
+        self.before = before
+
+
 # ----------------------------------------------------------------------------------- message
 
 
@@ -292,6 +302,17 @@ def describe(message: Message, parts: Sequence[Part]) -> Message:
         kinds=frozenset(kind_of(part) for part in parts),
         tool=tool,
     )
+
+
+def changed(message: Message, parts: Sequence[Part]) -> Message:
+    """`message` with other parts; what is known beside its content stays.
+
+    It is a message made in memory that remembers the one which was read, so that a format can make
+    the change in its record.
+    """
+    body = message.body
+    before = body.before if isinstance(body, Changed) else message
+    return describe(replace(message, body=Changed(parts, before), spans=()), parts)
 
 
 _KINDS: Mapping[type, str] = {

@@ -15,8 +15,8 @@ from compaction.formats.converting import as_responses
 from compaction.formats.dialects.notes import Notes
 from compaction.formats.documents import Document, open_document
 from compaction.formats.exact import decode_at
+from compaction.formats.json_style import style_of
 from compaction.formats.jsonspans import Member, Node
-from compaction.formats.layout import style_of
 from compaction.formats.sketching import stands_in
 from compaction.messages import (
     Media,

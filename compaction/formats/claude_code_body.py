@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import orjson
 
@@ -22,6 +22,8 @@ class LinesBody:
     """A body behind the lines of one response, or behind one user line."""
 
     __slots__ = ("_cleared", "_source", "_spans")
+    #: Members of a record that repeat the output of a tool for the screen.
+    repeats: ClassVar[frozenset[str]] = frozenset({"toolUseResult"})
 
     def __init__(self, source: Source, spans: tuple[Span, ...], cleared: frozenset[str]) -> None:
         self._source = source
@@ -34,14 +36,22 @@ class LinesBody:
 
     def parts(self) -> tuple[Part, ...]:
         """The blocks of all lines, in line order."""
-        spans, data = self._spans, self._source.data
-        if len(spans) == 1 and not self._cleared:
-            return parse_content(_content(data[spans[0].start : spans[0].end]))
+        data = self._source.data
+        return self.again([data[span.start : span.end] for span in self._spans])
+
+    def spans_read(self) -> tuple[Span, ...]:
+        """Where the lines stand."""
+        return self._spans
+
+    def again(self, raws: Sequence[bytes]) -> tuple[Part, ...]:
+        """What the content would be if `raws` stood there."""
+        if len(raws) == 1 and not self._cleared:
+            return parse_content(_content(raws[0]))
         out: list[Part] = []
         seen: tuple[int, ...] = ()
-        for span in spans:
-            content = _content(data[span.start : span.end])
-            if len(spans) > 1 and isinstance(content, list):
+        for raw in raws:
+            content = _content(raw)
+            if len(raws) > 1 and isinstance(content, list):
                 content, seen = unseen(content, seen)
             out += parse_content(content)
         if self._cleared:

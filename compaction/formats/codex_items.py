@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 
@@ -77,6 +77,8 @@ class ItemBody:
     """
 
     __slots__ = ("_path", "_source", "_span")
+    #: Members of a record that repeat the output of a tool for the screen.
+    repeats: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, source: Source, span: Span, path: tuple[str, ...] = ()) -> None:
         self._source = source
@@ -94,7 +96,15 @@ class ItemBody:
 
     def parts(self) -> tuple[Part, ...]:
         """The content of the item."""
-        raw = self._source.raw(self._span)
+        return self.again([self._source.raw(self._span)])
+
+    def spans_read(self) -> tuple[Span, ...]:
+        """Where the record stands."""
+        return (self._span,)
+
+    def again(self, raws: Sequence[bytes]) -> tuple[Part, ...]:
+        """What the content would be if `raws` stood there."""
+        raw = raws[0]
         try:
             value: object = orjson.loads(raw)
         except orjson.JSONDecodeError:

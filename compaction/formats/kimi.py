@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from compaction.formats import exact
 from compaction.formats.base import Dialect, ReadOptions, Sample, Written
@@ -46,6 +46,8 @@ class LinesBody:
     """A body behind the lines of one message."""
 
     __slots__ = ("_source", "spans")
+    #: Members of a record that repeat the output of a tool for the screen.
+    repeats: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, source: Source, spans: tuple[Span, ...]) -> None:
         self._source = source
@@ -57,7 +59,15 @@ class LinesBody:
 
     def parts(self) -> tuple[Part, ...]:
         """What the lines say, one after another."""
-        return parts_of([exact.loads(self._source.raw(span)) for span in self.spans])
+        return self.again([self._source.raw(span) for span in self.spans])
+
+    def spans_read(self) -> tuple[Span, ...]:
+        """Where the lines stand."""
+        return self.spans
+
+    def again(self, raws: Sequence[bytes]) -> tuple[Part, ...]:
+        """What the content would be if `raws` stood there."""
+        return parts_of([exact.loads(raw) for raw in raws])
 
     def record(self) -> object:
         """The line, or the list of lines."""

@@ -7,13 +7,13 @@ neighbours are. Everything around the messages is never touched.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from compaction.findings import Finding
 from compaction.formats import exact
 from compaction.formats.base import Written
+from compaction.formats.json_style import style_of
 from compaction.formats.pieces import PieceBody
 from compaction.formats.sketching import stands_in
 from compaction.messages import Message, Session, Span
@@ -367,34 +367,3 @@ def _with_others(
 
 def _joined(entries: list[tuple[int | None, bytes]], gap: bytes) -> bytes:
     return gap.join(raw for _, raw in entries)
-
-
-_PRETTY = re.compile(rb"[{\[]\r?\n([ \t]+)")
-_KEY = re.compile(rb'"[^"\\]*"(\s*:[ \t]*)["{\[\d\-tfn]')
-_MEMBERS = re.compile(rb'(?:"|\d|e|l|\]|\})(, ?)"[^"\\]*"\s*:')
-
-
-def style_of(raw: bytes) -> exact.Style:
-    """How the JSON in `raw` is laid out: its indent, its separators, whether it is pure ASCII.
-
-    Of an element that is indented itself, the indent is the step to its members.
-    """
-    pretty = _PRETTY.search(raw)
-    colon = _KEY.search(raw)
-    comma = _MEMBERS.search(raw)
-    indent = ""
-    if pretty:
-        indent = pretty[1].decode()
-        closing = re.search(rb"\n([ \t]*)[}\]]\s*\Z", raw)
-        if closing and indent.startswith(closing[1].decode()):
-            indent = indent[len(closing[1]) :] or indent
-    return exact.Style(
-        indent,
-        "," if indent else (comma[1].decode() if comma else _comma_beside(colon)),
-        colon[1].decode() if colon else ":",
-        ascii=raw.isascii() and b"\\u" in raw,
-    )
-
-
-def _comma_beside(colon: re.Match[bytes] | None) -> str:
-    return ", " if colon and colon[1].endswith(b" ") else ","

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -49,8 +49,15 @@ class EventsBody(SpanBody):
 
     def parts(self) -> tuple[Part, ...]:
         """The content of all of them."""
-        records = [exact.loads(self._source.raw(span)) for span in self._spans]
-        return merged(list(zip(records, self._calls, strict=True)))
+        return self.again([self._source.raw(span) for span in self._spans])
+
+    def spans_read(self) -> tuple[Span, ...]:
+        """Where the events stand."""
+        return self._spans
+
+    def again(self, raws: Sequence[bytes]) -> tuple[Part, ...]:
+        """What the content would be if `raws` stood there."""
+        return merged(list(zip(map(exact.loads, raws), self._calls, strict=True)))
 
     def record(self) -> object:
         """The event, or the list of events when there are several."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from compaction.formats import exact
 from compaction.formats.base import Dialect, ReadOptions, Sample, Written
@@ -34,6 +34,8 @@ class LinesBody:
     """A body behind the content of one or several lines. `ids` are those of its calls."""
 
     __slots__ = ("_source", "ids", "spans")
+    #: Members of a record that repeat the output of a tool for the screen.
+    repeats: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, source: Source, spans: tuple[Span, ...], ids: tuple[str, ...]) -> None:
         self._source = source
@@ -46,17 +48,29 @@ class LinesBody:
 
     def parts(self) -> tuple[Part, ...]:
         """The content of the lines, one after another."""
-        return gemini_like.parse_parts(self.content(), self.ids)
+        return self.again([self._source.raw(span) for span in self.spans])
+
+    def spans_read(self) -> tuple[Span, ...]:
+        """Where the lines stand."""
+        return self.spans
+
+    def again(self, raws: Sequence[bytes]) -> tuple[Part, ...]:
+        """What the content would be if `raws` stood there."""
+        return gemini_like.parse_parts(_content(raws), self.ids)
 
     def content(self) -> list[Any]:
         """The parts of the lines as Gemini's."""
-        lines = (exact.loads(self._source.raw(span)) for span in self.spans)
-        return [part for line in lines for part in gemini_like.parts_of(line["message"])]
+        return _content([self._source.raw(span) for span in self.spans])
 
     def record(self) -> object:
         """The line, or the list of lines."""
         lines = [exact.loads(self._source.raw(span)) for span in self.spans]
         return lines[0] if len(lines) == 1 else lines
+
+
+def _content(raws: Sequence[bytes]) -> list[Any]:
+    lines = map(exact.loads, raws)
+    return [part for line in lines for part in gemini_like.parts_of(line["message"])]
 
 
 class QwenCode:

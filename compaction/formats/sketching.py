@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from compaction.formats import exact, quick
 from compaction.marker import is_own_summary
@@ -32,6 +32,8 @@ class SpanBody:
     """A body behind one span of JSON."""
 
     __slots__ = ("_parse", "_source", "_span")
+    #: Members of a record that repeat the output of a tool for the screen.
+    repeats: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, source: Source, span: Span, parse: Parse) -> None:
         self._source = source
@@ -45,6 +47,14 @@ class SpanBody:
     def parts(self) -> tuple[Part, ...]:
         """The content, parsed now."""
         return self._parse(quick.loads(self._source.raw(self._span)))
+
+    def spans_read(self) -> tuple[Span, ...]:
+        """Where the content stands."""
+        return (self._span,)
+
+    def again(self, raws: Sequence[bytes]) -> tuple[Part, ...]:
+        """What the content would be if `raws` stood there."""
+        return self._parse(quick.loads(raws[0]))
 
     def record(self) -> object:
         """The value in the span, exactly."""

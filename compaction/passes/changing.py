@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from compaction.clip_text import clip_message, clip_text
 from compaction.messages import (
-    Inline,
     Media,
     Message,
     Part,
@@ -15,8 +14,8 @@ from compaction.messages import (
     Thinking,
     ToolCall,
     ToolResult,
-    describe,
 )
+from compaction.messages import changed as with_parts
 from compaction.policy_passes import (
     ClearThinking,
     ClearToolResults,
@@ -42,7 +41,7 @@ def changed(entry: Message, each: Pass, slots: frozenset[int], counter: Counter)
             parts = tuple(_shorter(part, limit or 1) for part in entry.parts)
         case DropMedia():
             parts = tuple(_labelled(part) for part in entry.parts)
-    return describe(replace(entry, body=Inline(parts), spans=()), parts)
+    return with_parts(entry, parts)
 
 
 def _replaced(parts: Sequence[Part], slots: frozenset[int], text: str) -> tuple[Part, ...]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from compaction.findings import Finding
 from compaction.groups import Groups, find_groups
-from compaction.messages import Inline, Message, Part, describe
+from compaction.messages import Message, Part
+from compaction.messages import changed as with_parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +88,8 @@ class Work:
 
 
 def changed(entry: Message, parts: Sequence[Part], role: str = "") -> Message:
-    """A message with other parts; what is known beside its content stays."""
-    made = replace(entry, role=role or entry.role, body=Inline(parts), spans=(), pointer="")
-    return describe(made, parts)
+    """A message with other parts, and another role where one is given."""
+    return replace(with_parts(entry, parts), role=role or entry.role, pointer="")
 
 
 #: Mends what a finding is about; False when it cannot.
