@@ -349,7 +349,8 @@ def exercise(data: bytes, name: str | None) -> bool:
     from compaction.compacting import compact
     from compaction.inspecting import inspect
     from compaction.planning import plan
-    from compaction.policy import Policy
+    from compaction.policy import Policy, Safety
+    from compaction.policy_passes import ClearToolResults, ClipToolResults
     from compaction.summary import Digest
     from compaction.tokens import estimate
     from compaction.validity import check
@@ -367,8 +368,12 @@ def exercise(data: bytes, name: str | None) -> bool:
     counts = estimate(session)
     inspect(session, counts)
     check(session.messages, format_named(session.format).dialect)
-    result = compact(plan(session, Policy(budget=1, keep_recent=2), counts=counts), Digest())
-    if result.made:
+    in_place = (ClearToolResults(keep=1, inputs=True), ClipToolResults(max_chars=40))
+    for before in ((), in_place):
+        policy = Policy(budget=1, keep_recent=2, before=before, safety=Safety("off"))
+        result = compact(plan(session, policy, counts=counts), Digest())
+        if not result.made:
+            continue
         _exported(replace(session, messages=result.messages))
         try:
             render_bytes(result)

@@ -249,7 +249,10 @@ def _replaced(
     """
     try:
         texts = [raw.decode("utf-8") for raw in raws]
-        nodes = [scan(text, None) for text in texts]
+        keys: set[str] = set()
+        for text in texts:
+            _leads(exact.loads(text), _sought(changes), keys)
+        nodes = [scan(text, keys, leaves=True) for text in texts]
     except (UnicodeDecodeError, exact.ExactError, RecursionError):
         return None
     edits: list[list[tuple[int, int, bytes]]] = [[] for _ in raws]
@@ -269,6 +272,37 @@ def _replaced(
         for number, places in enumerate(found):
             edits[number] += places
     return tuple(_applied(text, each) for text, each in zip(texts, edits, strict=True))
+
+
+class _Sought(NamedTuple):
+    """What is looked for in a record: texts, and values that stand as themselves."""
+
+    texts: frozenset[str]
+    values: tuple[object, ...]
+
+
+def _sought(changes: Sequence[_Change]) -> _Sought:
+    texts = {text for change in changes for text in (*change.old, change.call) if text}
+    values = tuple(change.value for change in changes if change.value is not None)
+    return _Sought(frozenset(texts), values)
+
+
+def _leads(value: object, sought: _Sought, keys: set[str]) -> bool:
+    """Whether anything sought is in a value; `keys` takes the members that lead to it."""
+    if isinstance(value, str):
+        return value in sought.texts
+    if not isinstance(value, (dict, list)):
+        return False
+    found = value in sought.values
+    if isinstance(value, list):
+        for item in value:
+            found = _leads(item, sought, keys) or found
+        return found
+    for key, held in value.items():
+        if _leads(held, sought, keys):
+            keys.add(key)
+            found = True
+    return found
 
 
 def _members_gone(node: Node, without: Collection[str]) -> Iterator[tuple[int, int, bytes]]:

@@ -63,14 +63,16 @@ class Member(NamedTuple):
     node: Node
 
 
-def scan(text: str, structural: Collection[str] | None = (), position: int = 0) -> Node:
+def scan(
+    text: str, structural: Collection[str] = (), position: int = 0, *, leaves: bool = False
+) -> Node:
     """The value that starts at or after `position`, looked into at its top level.
 
-    Members whose key is `structural` are looked into as well, and so on down from there; where it
-    is None, everything is. Raises
-    ExactError when the text is no JSON value, with the position where it stops being one.
+    Members whose key is `structural` are looked into as well, and so on down from there; with
+    `leaves` also elements of which such a member is no container. Raises ExactError when the text
+    is no JSON value, with the position where it stops being one.
     """
-    return _Scan(text, structural).value(skip_blank(text, position), 0)
+    return _Scan(text, structural, leaves=leaves).value(skip_blank(text, position), 0)
 
 
 def scan_broken(
@@ -87,8 +89,14 @@ _DEEPEST = 20
 
 class _Scan:
     def __init__(
-        self, text: str, structural: Collection[str] | None, *, recover: bool = False
+        self,
+        text: str,
+        structural: Collection[str],
+        *,
+        recover: bool = False,
+        leaves: bool = False,
     ) -> None:
+        self._leaves = leaves
         self._text = text
         self._structural = structural
         self._recover = recover
@@ -138,7 +146,7 @@ class _Scan:
             if text[colon : colon + 1] != ":":
                 raise ExactError(_expected("a colon", text, colon), colon)
             begin = skip_blank(text, colon + 1)
-            inside = self._structural is None or key in self._structural
+            inside = key in self._structural
             node = self.value(begin, depth + 1) if inside else self._whole(begin)
             members.append(Member(key, position, node))
             position = self._next(node, "}")
@@ -153,9 +161,8 @@ class _Scan:
             return position + 1
         while True:
             node = self._whole(position)
-            if self._structural is None or (
-                depth and isinstance(node.value, dict) and self._has_structure(node.value)
-            ):
+            inside = depth or self._leaves
+            if inside and isinstance(node.value, dict) and self._has_structure(node.value):
                 # An element of a structural list with structure of its own: `choices[].message`.
                 node = self.value(position, depth + 1)
             items.append(node)
@@ -164,7 +171,9 @@ class _Scan:
                 return -position
 
     def _has_structure(self, value: dict[str, Any]) -> bool:
-        return any(isinstance(value.get(key), (dict, list)) for key in self._structural or ())
+        if self._leaves:
+            return not value.keys().isdisjoint(self._structural)
+        return any(isinstance(value.get(key), (dict, list)) for key in self._structural)
 
     def _next(self, node: Node, closer: str) -> int:
         """Where the next element starts; the negated position after the container at its end."""
