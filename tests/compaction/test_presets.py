@@ -51,7 +51,7 @@ def test_a_preset_names_its_source_its_version_and_what_it_does_not_do(name: str
 def test_all_systems_are_there_and_the_order_is_stable() -> None:
     assert presets()[:5] == (*OWN, *PUBLISHED)
     assert list(SYSTEMS) == sorted(SYSTEMS)
-    assert len(SYSTEMS) == 28
+    assert len(SYSTEMS) == 36
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
