@@ -33,8 +33,8 @@ _LEAST = 8
 _NO_ROOM = "(no room for more)"
 #: A summary, and a line on either side of it where roles take turns.
 _FEW = 3
-#: The plan's own finding about the size after compaction.
-_ESTIMATED = "over-after-compaction"
+#: The plan's own findings about the size after compaction: as estimated, and at the least.
+_ESTIMATED, _UNREACHABLE = "over-after-compaction", "budget-unreachable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +374,11 @@ def _result(
         over_budget=over,
         findings=(
             # What the plan could only estimate is known now.
-            *(finding for finding in plan.findings if finding.code != _ESTIMATED),
+            *(
+                finding
+                for finding in plan.findings
+                if finding.code != _ESTIMATED and (over or finding.code != _UNREACHABLE)
+            ),
             *findings,
             *after_findings(plan, messages, order, after, made.tokens if made else 0, over),
         ),

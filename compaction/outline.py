@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Tokens that a message costs beside its content.
 _MESSAGE_TOKENS = 4
+#: Characters that a token of a label has at the most, about.
+_LONGEST_TOKEN = 8
 #: What a summary takes of the part it replaces, while that is small: one token for so many.
 _SUMMARY_SHARE = 4
 
@@ -107,8 +109,13 @@ class Outline:
         return not self.policy.trigger.passed(after, self.target)
 
     def least(self) -> Sizes:
-        """The smallest list: at the latest cut, or as it is where a summary saves nothing."""
+        """The smallest list: at the latest cut, or as it is where a summary saves nothing.
+
+        Of the summary no more is sure than that it is a message with its label.
+        """
         sizes = self.sizes(self.latest)
+        label = len(self.policy.summary.label) // _LONGEST_TOKEN
+        sizes = sizes._replace(summary=min(sizes.summary, _MESSAGE_TOKENS + label))
         saves = sizes.summarized > sizes.summary and self.policy.summary.middle != "keep"
         return sizes if saves else self.sizes(self.head_end)
 

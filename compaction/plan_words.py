@@ -47,7 +47,7 @@ class Sizes(NamedTuple):
 def _parts(sizes: Sizes) -> str:
     """The parts that are there, such as "head 3,040, recent 12, summary ~40"."""
     named = (
-        ("tool definitions", sizes.overhead, ""),
+        ("overhead", sizes.overhead, ""),
         ("head", sizes.head, ""),
         ("pinned", sizes.kept, ""),
         ("recent", sizes.recent, ""),
@@ -70,7 +70,11 @@ def _largest(planner: Planner, sizes: Sizes) -> str:
     ]
     biggest = max(found, key=lambda index: tokens[index], default=None)
     if biggest is None or sizes.overhead >= max(tokens[biggest], sizes.summary):
-        return f"the tool definitions alone take {sizes.overhead:,}" if sizes.overhead else ""
+        if not sizes.overhead:
+            return ""
+        told = planner.counts.calibration is None
+        what = "the tool definitions" if told else "the system prompt and the tools"
+        return f"{what} alone take {sizes.overhead:,}"
     # Worth saying only where max_tokens is what bounds it.
     if sizes.summary > tokens[biggest] and sizes.summary * 4 < sizes.summarized:
         return f"the summary alone may take {sizes.summary:,}; a lower max_tokens makes it smaller"
@@ -106,7 +110,9 @@ def over_after(
     return f"{how} ({_parts(sizes)})" + (f"; {largest}" if largest else "")
 
 
-def nothing_old(planner: Planner, policy: Policy, sizes: Sizes, wanted: int) -> str:
+def nothing_old(
+    planner: Planner, policy: Policy, sizes: Sizes, wanted: int, budget: int
+) -> str:
     """Why nothing is old, with what there is instead; `wanted` is the cut asked for."""
     body = planner.groups.n - sizes.head_end
     if body <= 0:
@@ -118,7 +124,10 @@ def nothing_old(planner: Planner, policy: Policy, sizes: Sizes, wanted: int) -> 
     if wanted > sizes.head_end:
         return f"nothing to summarize: {held} cannot be separated or always stay"
     if policy.recent.unit == "fit":
-        return f"nothing to summarize: {held} fit the budget"
+        over = policy.trigger.passed(sizes.after, budget)
+        how = ("always stays" if body == 1 else "always stay") if over else "fit the budget"
+        how = "fits the budget" if body == 1 and not over else how
+        return f"nothing to summarize: {held} {how}"
     return (
         f"nothing to summarize: keep_recent {_amount(policy.recent.amount)} covers {held}; a "
         "lower one makes some of them old"

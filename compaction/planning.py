@@ -140,6 +140,8 @@ class Planner:
         kept = outline.kept.before(cut)
         truncated = outline.kept.truncated(cut)
         members = cut - outline.head_end - len(kept) - (truncated is not None)
+        # What is cut off a message that is kept in part is not summarized.
+        cut_off = self.counts.tokens[truncated[0]] - truncated[1] if truncated is not None else 0
         why_not = ""
         if not fires:
             why_not = f"under budget: {total:,} of {budget:,} tokens"
@@ -177,7 +179,7 @@ class Planner:
                 budget=budget,
                 freed=freed,
                 members=members,
-                tokens=sizes.summarized,
+                tokens=sizes.summarized - cut_off,
                 why_not=why_not,
             ),
             budget=budget,
@@ -215,7 +217,7 @@ class Planner:
         """Why a list that is to be compacted is not; "" when it is."""
         policy = outline.policy
         if members <= 0:
-            return nothing_old(self, policy, sizes, outline.wanted)
+            return nothing_old(self, policy, sizes, outline.wanted, outline.budget)
         if policy.iterate == "update" and members <= _FEW:
             only = self._only_summary(outline.head_end, sizes.cut, kept)
             if only is not None:
@@ -262,6 +264,9 @@ def _reason(
     verb = "becomes" if members == 1 else "become"
     held = f"{many} with {tokens:,} tokens"
     what = f"{held} {verb} one summary"
+    if policy.summary.summarizer == "none":
+        left = "is" if members == 1 else "are"
+        what = f"{held} {left} left out, and one sentence says so"
     if policy.summary.middle == "drop":
         what = f"{held} are dropped without a summary"
     if not freed:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from compaction.groups import Groups
     from compaction.inspecting import Inspection, Share
-    from compaction.messages import Session
+    from compaction.messages import Session, Usage
     from compaction.tokens import Counts
 
 _BAR = 24
@@ -119,7 +119,7 @@ def _facts(
         facts.insert(0, ["title", session.title])
     if counts.overhead and counts.calibration is None:
         facts.append(["overhead", f"{counts.overhead:,} tokens of tool definitions in the file"])
-    reported = next((m.usage for m in reversed(session.messages) if m.usage), None)
+    reported = _last_usage(session)
     if reported is not None:
         facts.append(
             ["reported", f"{reported.context:,} tokens of context read for the last response"]
@@ -269,8 +269,15 @@ def _print_rest(printer: Printer, session: Session) -> None:
 # ------------------------------------------------------------------------------- for programs
 
 
+def _last_usage(session: Session) -> Usage | None:
+    from compaction.calls import last_report
+
+    index = last_report(session.messages)
+    return None if index is None else session.messages[index].usage
+
+
 def _reported(session: Session, calibrated: Counts | None) -> dict[str, object] | None:
-    usage = next((m.usage for m in reversed(session.messages) if m.usage), None)
+    usage = _last_usage(session)
     if usage is None:
         return None
     made = calibrated.calibration if calibrated is not None else None

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from compaction.calls import OWN, last_report
 from compaction.messages import Session
-
-#: Who wrote a summary that this program made.
-_OURS = "compaction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +23,15 @@ class SessionFacts:
 
 def facts_of(session: Session) -> SessionFacts:
     """The facts of `session`."""
-    reported = answer = theirs = None
-    for index in range(len(session.messages) - 1, -1, -1):
-        message = session.messages[index]
-        if answer is None and message.usage is not None and message.usage.context > 0:
-            reported, answer = message.usage.context, index
-        if theirs is None and message.summary and message.summary != _OURS:
-            theirs = index
-        if answer is not None and theirs is not None:
-            break
-    return SessionFacts(reported, answer, theirs)
+    messages = session.messages
+    answer = last_report(messages)
+    usage = messages[answer].usage if answer is not None else None
+    theirs = next(
+        (
+            index
+            for index in range(len(messages) - 1, -1, -1)
+            if messages[index].summary not in ("", OWN)
+        ),
+        None,
+    )
+    return SessionFacts(usage.context if usage is not None else None, answer, theirs)

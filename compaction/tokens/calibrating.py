@@ -15,11 +15,11 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from statistics import median
 from typing import NamedTuple
 
-from compaction.calls import call_starts
+from compaction.calls import call_starts, reports_from
 from compaction.messages import Message, Session
 from compaction.tokens.counts import Calibration, Counts
 
@@ -48,6 +48,9 @@ _TUKEY = 2 * 1.4826
 _PLAUSIBLE = 0.5
 _LEAST = 50
 
+#: One that read less of the messages than this share was asked something else.
+_SENT = 0.1
+
 
 class _Call(NamedTuple):
     """One response: the index of its first message, and the tokens it read."""
@@ -70,8 +73,8 @@ class _Row(NamedTuple):
 def calibrate(session: Session, counts: Counts) -> Counts | None:
     """`counts` with the numbers of the provider; None where too little is reported.
 
-    The messages before the last response and the overhead add up to what it read. Later ones are
-    estimated by the fitted price.
+    The messages before the last response that read the list, and the overhead, add up to what it
+    read. Later ones are estimated by the fitted price.
     """
     messages = session.messages
     calls = _calls(session, counts)
@@ -86,13 +89,13 @@ def calibrate(session: Session, counts: Counts) -> Counts | None:
     for row in rows:
         if row.grown > 0:
             tokens[row.start : row.end] = _spread(row.grown, guesses[row.start : row.end])
-    first, last = calls[0], calls[-1]
+    first = calls[0]
     overhead = max(0, first.context - sum(tokens[: first.start]))
+    last = _last(calls, overhead, list(accumulate(tokens, initial=0)))
     if not any(0 < cut <= last.start for cut in cuts):
         # Where a list was sent shortened in between, its parts shrink alike: the sum is true.
-        overhead = min(overhead, last.context)
         tokens[: last.start] = _spread(last.context - overhead, tokens[: last.start])
-    told = _described(rows, ratio, block, calls)
+    told = _described(rows, ratio, block, calls, last)
     return replace(counts, tokens=tokens, overhead=overhead, calibration=told)
 
 
@@ -101,6 +104,7 @@ def _calls(session: Session, counts: Counts) -> list[_Call]:
     messages = session.messages
     cuts = sorted(each.at for each in session.compactions)
     out: list[_Call] = []
+    believed = reports_from(messages)
     for start in call_starts(messages):
         end = start
         while (
@@ -110,13 +114,21 @@ def _calls(session: Session, counts: Counts) -> list[_Call]:
         ):
             end += 1
         usage = messages[end].usage
-        if usage is None or usage.context <= _LEAST:
+        if usage is None or usage.context <= _LEAST or end < believed:
             continue
         place = bisect_right(cuts, start)
         first = cuts[place - 1] if place else 0
         if usage.context > _PLAUSIBLE * counts.between(first, start):
             out.append(_Call(start, usage.context))
     return out
+
+
+def _last(calls: Sequence[_Call], overhead: int, before: Sequence[int]) -> _Call:
+    """The newest response that read the list: more than its overhead, and a part of the rest."""
+    for call in reversed(calls):
+        if call.context > overhead + _SENT * before[call.start]:
+            return call
+    return calls[0]
 
 
 def _blocks(message: Message) -> int:
@@ -210,7 +222,7 @@ def _spread(total: int, weights: Sequence[float]) -> array[int]:
 
 
 def _described(
-    rows: Sequence[_Row], ratio: float, block: float, calls: Sequence[_Call]
+    rows: Sequence[_Row], ratio: float, block: float, calls: Sequence[_Call], last: _Call
 ) -> Calibration:
     used = [row for row in rows if row.grown > 0]
     grown = sum(row.grown for row in used)
@@ -220,8 +232,8 @@ def _described(
         responses=len(calls),
         ratio=ratio,
         block=block,
-        covered=calls[-1].start,
+        covered=last.start,
         plain_error=(counted - grown) / grown if grown else None,
         spread=median(off) if off else None,
-        reported=calls[-1].context,
+        reported=last.context,
     )

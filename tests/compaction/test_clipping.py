@@ -64,7 +64,7 @@ def test_the_largest_result_is_clipped_just_until_the_list_fits() -> None:
 
 
 def test_where_clipping_is_not_enough_the_list_stays_over_budget() -> None:
-    result = clip_largest(unchanged(HUGE, Policy(budget=50, fit="clip-largest")))
+    result = clip_largest(unchanged(HUGE, Policy(budget=10, fit="clip-largest")))
     assert result.over_budget
     assert result.tokens_after < 200
     assert "budget-unreachable" in {finding.code for finding in result.findings}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from compaction.compacting import compact
 from compaction.cuts import first_fitting
 from compaction.errors import PolicyError
 from compaction.messages import Message, message
@@ -23,6 +24,7 @@ from compaction.policy import (
     preset,
 )
 from compaction.recipes import estimate_tokens
+from compaction.summary import FromCallable
 from tests.compaction.planning_strategies import (
     assistant,
     calls,
@@ -223,8 +225,8 @@ def test_an_unreachable_budget_names_its_numbers_and_the_largest_message() -> No
     entries = [(system(), 3040), *AGENT[1:]]
     plan = plan_of(entries, Policy(budget=1000, keep_recent=3, summary=SHORT))
     assert plan.unreachable == (
-        "a budget of 1,000 cannot be reached: at least 3,064 tokens stay (head 3,040, recent 10, "
-        "summary about 14); message #0 (system) alone takes 3,040"
+        "a budget of 1,000 cannot be reached: at least 3,054 tokens stay (head 3,040, recent 10, "
+        "summary about 4); message #0 (system) alone takes 3,040"
     )
     assert plan.findings[0].code == "budget-unreachable"
     tools = plan_of(AGENT, Policy(budget=1000, keep_recent=3, summary=SHORT), overhead=2000)
@@ -251,9 +253,22 @@ def test_a_list_that_stays_over_as_it_is_names_its_largest_message() -> None:
 
 
 def test_the_smallest_list_is_the_one_that_is_where_a_summary_saves_nothing() -> None:
-    entries = [(system(), 7), (user(), 6), (assistant(), 6), (user(), 6), (assistant(), 6)]
+    entries = [(system(), 7), (user(), 5), (assistant(), 5), (user(), 5), (assistant(), 5)]
     plan = plan_of(entries, Policy(budget=20, keep_recent=2))
-    assert "at least 31 tokens stay (head 7, recent 24)" in plan.unreachable
+    assert "at least 27 tokens stay (head 7, recent 20)" in plan.unreachable
+
+
+def test_a_budget_that_a_short_summary_reaches_is_not_called_unreachable() -> None:
+    block = SummaryBlock(label="", max_tokens=4_000, accept="any")
+    policy = Policy(budget=80, keep_recent=1, summary=block)
+    session = session_of([system(), user(), user()])
+    plan = Planner(session, counts_of([40, 9_000, 30], tokenizer="chars/4")).plan(policy)
+    assert plan.summary_estimate > 2_000
+    assert plan.unreachable == ""
+    assert [finding.code for finding in plan.findings][:1] == ["over-after-compaction"]
+    done = compact(plan, FromCallable(lambda _: "Short.", "x"))
+    assert not done.over_budget
+    assert "over-after-compaction" not in {finding.code for finding in done.findings}
 
 
 def test_shrink_recent_moves_the_cut_until_the_list_fits() -> None:
