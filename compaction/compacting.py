@@ -249,7 +249,7 @@ def _request(plan: Plan, cancelled: IsCancelled | None) -> SummaryRequest:
 
 def _has_news(plan: Plan) -> bool:
     """Whether the summarized part holds more than one earlier summary and the lines beside it."""
-    if plan.policy.iterate != "update" or len(plan.summarized) > _FEW:
+    if plan.policy.iterate == "stack" or len(plan.summarized) > _FEW:
         return True
     every = plan.session.messages
     said = [every[index] for index in members(plan).indexes if not is_bridge(every[index])]

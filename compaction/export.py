@@ -87,6 +87,13 @@ def write_bytes(
     return _write_atomically(target, (data,), replace=force and Path(target).exists())
 
 
+def check_output(
+    path: str | os.PathLike[str], session: Session, *, force: bool = False
+) -> None:
+    """Raise the ExportError that `save` of a result of `session` would raise for `path`."""
+    _target(os.fspath(path), session, force=force)
+
+
 def check_target(path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Raise the ExportError that writing to `path` would raise for its name or what is there."""
     _kind_of(os.fspath(path), force=force)

@@ -137,10 +137,13 @@ class Outline:
         return kept - (truncated[1] if truncated is not None else 0)
 
     def sizes(self, cut: int) -> Sizes:
-        """The tokens of every part when the list is cut there, after the passes."""
-        prefix = self.counts.prefix
+        """The tokens of every part when the list is cut there, after the passes.
+
+        What is summarized counts as it is: a summarizer is given what no pass has changed.
+        """
+        prefix, raw = self.counts.prefix, self.planner.counts.prefix
         kept = self.kept.tokens(cut)
-        summarized = prefix[cut] - prefix[self.head_end] - kept
+        summarized = raw[cut] - raw[self.head_end] - kept
         return Sizes(
             head_end=self.head_end,
             cut=cut,

@@ -85,6 +85,9 @@ class Planner:
         else:
             end = self._leading_in(head.roles)
             end = min(end, 1) if head.kind == "system" else end
+        if groups.summaries:
+            # What this program summarized before is no instruction, whatever its role.
+            end = min(end, groups.summaries[0])
         protected = policy.safety.unit != "off"
         if protected and not groups.is_safe(end):
             keep_more = policy.safety.snap == "keep-more"
@@ -162,6 +165,10 @@ class Planner:
         if eased is not None and truncated is not None:
             eased = eased.without(truncated[0])
         altered = outline.altered(kept)
+        if eased is not None and summarizes:
+            # What is changed and summarized all the same frees nothing by the change.
+            stay = sum(self.counts.tokens[at] - eased.tokens[at] for at in altered)
+            freed = eased.freed(groups.n) - eased.freed(cut) + stay
         return Plan(
             session=self.session,
             counts=self.counts,
@@ -218,7 +225,7 @@ class Planner:
         policy = outline.policy
         if members <= 0:
             return nothing_old(self, policy, sizes, outline.wanted, outline.budget)
-        if policy.iterate == "update" and members <= _FEW:
+        if policy.iterate != "stack" and members <= _FEW:
             only = self._only_summary(outline.head_end, sizes.cut, kept)
             if only is not None:
                 return f"nothing new to summarize: all that is old is the summary #{only}"

@@ -37,7 +37,7 @@ def policy_of_code(spec: str) -> Policy:
             made = made() if callable(made) else made
     except PolicyError as error:
         raise PolicyError(f"{spec}: {error}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PolicyError(f"{spec} failed: {_said(error)}.") from error
     if not isinstance(made, Policy):
         raise PolicyError(
@@ -62,10 +62,10 @@ def _module(path: Path) -> ModuleType:
         raise PolicyError(
             f"{path}, line {error.lineno}: this is not Python: {error.msg}."
         ) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PolicyError(f"{path} failed while it was read: {_said(error)}.") from error
     return module
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".rstrip(": .")

@@ -15,6 +15,9 @@ from compaction.policy_checks import nearest
 from compaction.policy_passes import ClearToolResults, name_of
 from compaction.policy_trigger import Clause
 
+_PYDANTIC = "Python, pydantic-ai 1"
+_QUARTER = "counting tokens: the size is a quarter of the characters of the messages"
+
 #: The window of a policy that names none, where a tool wants a part of one.
 _WINDOWS = {"claude-code": 200_000, "gemini-cli": 1_048_576}
 
@@ -50,15 +53,19 @@ def tools() -> tuple[str, ...]:
 
 def _claude_code(policy: Policy) -> ToolSetting:
     budget, window = _budget(policy), _window(policy, "claude-code")
-    percent = max(1, min(100, round(100 * budget / window)))
+    percent = round(100 * budget / window)
     lost = _lost(policy, "claude-code", keeps="nothing, and summarizes all")
+    lost = (*_assumed(policy, window), *lost)
+    if percent < 1:
+        lost = (f"a trigger under {window // 100:,} tokens, 1 % of the window", *lost)
     if percent > 83:
         above = (
             f"a trigger of {percent} % of {window:,} tokens: the override can only lower the "
             "tool's own limit of about 83 %"
         )
         lost = (above, *lost)
-    text = json.dumps({"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": str(percent)}}, indent=2)
+    given = str(max(1, min(100, percent)))
+    text = json.dumps({"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": given}}, indent=2)
     return ToolSetting("claude-code", "~/.claude/settings.json", text, lost)
 
 
@@ -72,8 +79,11 @@ def _codex(policy: Policy) -> ToolSetting:
 
 
 def _gemini_cli(policy: Policy) -> ToolSetting:
-    part = round(min(1.0, _budget(policy) / _window(policy, "gemini-cli")), 4)
-    lost = _lost(policy, "gemini-cli", keeps="the newest 30 %")
+    budget, window = _budget(policy), _window(policy, "gemini-cli")
+    part = min(1.0, max(0.0001, round(budget / window, 4)))
+    lost = (*_assumed(policy, window), *_lost(policy, "gemini-cli", keeps="the newest 30 %"))
+    if round(part * window) not in range(budget - window // 1000, budget + window // 1000 + 1):
+        lost = (f"a trigger of {budget:,} tokens in a window of {window:,}", *lost)
     text = json.dumps({"model": {"compressionThreshold": part}}, indent=2)
     return ToolSetting("gemini-cli", "~/.gemini/settings.json", text, lost)
 
@@ -95,7 +105,7 @@ def _langchain(policy: Policy) -> ToolSetting:
         imports += ["ClearToolUsesEdit", "ContextEditingMiddleware"]
         middleware.append(
             "ContextEditingMiddleware(edits=[ClearToolUsesEdit(\n"
-            f"            trigger={_budget(policy)}, keep={each.keep}, "
+            f"            trigger={_edit_trigger(policy)}, keep={each.keep}, "
             f"clear_tool_inputs={each.inputs},\n"
             f"            exclude_tools={list(each.exclude)!r}, placeholder={each.placeholder!r},\n"
             "        )])"
@@ -113,6 +123,8 @@ def _langchain(policy: Policy) -> ToolSetting:
             f"            keep={keep},\n"
             "        )"
         )
+    if middleware and clears and (policy.trigger.any or policy.trigger.all):
+        lost.append("trigger: its clauses; the edit goes by tokens alone")
     named = ", ".join(sorted(set(imports)))
     inside = "".join(f"        {each},\n" for each in middleware)
     text = (
@@ -122,6 +134,15 @@ def _langchain(policy: Policy) -> ToolSetting:
         f"    middleware=[\n{inside}    ],\n)"
     )
     return ToolSetting("langchain", "Python, langchain 1.5", text, tuple(lost))
+
+
+def _edit_trigger(policy: Policy) -> int:
+    """The tokens from which results are cleared: none where the clauses ask for none."""
+    clauses = (*policy.trigger.any, *policy.trigger.all)
+    asked = [clause.tokens for clause in clauses if clause.tokens is not None]
+    if clauses:
+        return min(asked, default=0)
+    return _budget(policy)
 
 
 def _langchain_trigger(policy: Policy) -> str:
@@ -153,6 +174,8 @@ def _reached(clause: Clause) -> dict[str, int]:
 def _langchain_keep(policy: Policy) -> tuple[str, list[str]]:
     unit, amount = policy.recent.unit, policy.recent.amount
     if unit in ("messages", "tokens", "fraction"):
+        if not amount:
+            return repr(("messages", 1)), [f"recent: 0 {unit}; keep is at least one message"]
         return repr((unit, amount)), []
     if unit == "fit":
         return repr(("tokens", policy.trigger.target_tokens(_window(policy, "langchain")))), [
@@ -191,18 +214,15 @@ def _starts(policy: Policy) -> str:
 
 
 def _pydantic_ai(policy: Policy) -> ToolSetting:
+    if policy.summary.middle == "keep":
+        return _pydantic_ai_clearing(policy)
     unit, amount = policy.recent.unit, policy.recent.amount
-    keep = int(amount) if unit == "messages" else 20
+    keep = max(1, int(amount)) if unit == "messages" else 20
     lost = list(_lost(policy, quiet=("recent",) if unit == "messages" else ()))
-    lost.append("counting tokens: the size is a quarter of the characters of the messages")
-    text = f'''from pydantic_ai import Agent
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelMessagesTypeAdapter,
-    ModelRequest,
-    ToolReturnPart,
-)
-
+    if unit == "messages" and not amount:
+        lost.append("recent: 0 messages; the newest one is what is answered and stays")
+    lost.append(_QUARTER)
+    text = f'''{_imports("ModelRequest", "ToolReturnPart")}
 
 def compacted(messages: list[ModelMessage]) -> list[ModelMessage]:
     """Over the budget only the first request and the newest messages are sent."""
@@ -221,7 +241,59 @@ def compacted(messages: list[ModelMessage]) -> list[ModelMessage]:
 agent = Agent("openai:gpt-5", history_processors=[compacted])'''
     if policy.summary.middle == "summarize":
         lost.append("the summary: what is old is left out; let a model make one there")
-    return ToolSetting("pydantic-ai", "Python, pydantic-ai 1", text, tuple(lost))
+    return ToolSetting("pydantic-ai", _PYDANTIC, text, tuple(lost))
+
+
+def _pydantic_ai_clearing(policy: Policy) -> ToolSetting:
+    """Old results become a placeholder; everything else is sent as it is."""
+    lost = list(_lost(policy, "langchain-context-editing", quiet=("before", "trigger", "recent")))
+    passes = [each for each in policy.before if isinstance(each, ClearToolResults)]
+    lost += [
+        f"the pass {name_of(each)}" for each in policy.before if each not in passes[:1]
+    ]
+    if not passes:
+        raise PolicyError(
+            f"policy {policy.name} changes messages in a way there is no snippet for in "
+            "pydantic-ai; only clear_tool_results can be said there."
+        )
+    each = passes[0]
+    if each.protect_tokens or each.messages or each.turns or each.larger_than or each.at_least:
+        lost.append("what clear_tool_results spares beside keep and exclude, and its at_least")
+    if each.inputs:
+        lost.append("inputs: the arguments of the calls stay")
+    lost.append(_QUARTER)
+    text = f'''{_imports("ModelRequest", "ToolReturnPart")}
+
+def cleared(messages: list[ModelMessage]) -> list[ModelMessage]:
+    """Over the budget all tool results but the newest {each.keep} are sent as a placeholder."""
+    size = len(ModelMessagesTypeAdapter.dump_json(messages)) // 4
+    if size <= {_edit_trigger(policy)}:
+        return messages
+    found = [
+        (number, place)
+        for number, message in enumerate(messages)
+        if isinstance(message, ModelRequest)
+        for place, part in enumerate(message.parts)
+        if isinstance(part, ToolReturnPart) and part.tool_name not in {list(each.exclude)!r}
+    ]
+    out = list(messages)
+    for number, place in found[: len(found) - {each.keep}]:
+        parts = list(out[number].parts)
+        parts[place] = replace(parts[place], content={each.placeholder!r})
+        out[number] = replace(out[number], parts=parts)
+    return out
+
+
+agent = Agent("openai:gpt-5", history_processors=[cleared])'''.replace(
+        "from pydantic_ai import", "from dataclasses import replace\n\nfrom pydantic_ai import", 1
+    )
+    return ToolSetting("pydantic-ai", _PYDANTIC, text, tuple(lost))
+
+
+def _imports(*names: str) -> str:
+    every = ("ModelMessage", "ModelMessagesTypeAdapter", *names)
+    named = "".join(f"    {name},\n" for name in every)
+    return f"from pydantic_ai import Agent\nfrom pydantic_ai.messages import (\n{named})\n"
 
 
 def _openhands(policy: Policy) -> ToolSetting:
@@ -237,6 +309,8 @@ def _openhands(policy: Policy) -> ToolSetting:
             lost = [each for each in lost if not each.startswith("recent")]
     if policy.head.kind in ("leading-system", "none") or policy.head.keeps_middle:
         lost.append(f"head: {policy.head.kind}; keep_first counts events")
+    if not counts:
+        lost.append("events do not count here; the condenser also compacts from its max_size on")
     text = (
         "from openhands.sdk import Agent, LLM\n"
         "from openhands.sdk.context.condenser import LLMSummarizingCondenser\n\n"
@@ -287,6 +361,13 @@ def _budget(policy: Policy) -> int:
 
 def _window(policy: Policy, tool: str) -> int:
     return policy.trigger.window or _WINDOWS.get(tool, 200_000)
+
+
+def _assumed(policy: Policy, window: int) -> tuple[str, ...]:
+    """That a part of a window is of one the policy does not name."""
+    if policy.trigger.window is not None:
+        return ()
+    return (f"the window: {window:,} tokens are assumed, of which the trigger is a part",)
 
 
 def _lost(

@@ -33,7 +33,7 @@ class Prices:
     source: str
 
     def cost(self, *, cached: int, written: int, output: int) -> float:
-        """Dollars for so many tokens read from the cache, read anew into it, and written."""
+        """Dollars for so many tokens read from the cache, put into it, and written."""
         whole = cached * self.cached + written * self.written + output * self.output
         return whole / _MILLION
 

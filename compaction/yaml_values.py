@@ -123,7 +123,7 @@ class Value(NamedTuple):
         value = parse_number(str(self.node.value)) if self.is_scalar else None
         if value is None:
             raise self.fail(
-                f"{self.key} is {self.kind}; it must be a number such as 20, 120k or 50%."
+                f"{self.key} is {self.kind}; it must be a number such as 20 or 120k."
             )
         return value
 

@@ -69,7 +69,7 @@ def export(
     --json prints the object of `plan --json` with tokens.after, "summary": {"text",
     "role", "tokens", "summarizer"} | null and "output": {"path", "format", "bytes"}.
     """
-    from compaction.export import losses, save
+    from compaction.export import check_output, losses, save
     from tui.cli_work import compacted, load_session, placed, planned
 
     if output == "-" and as_json:
@@ -80,6 +80,9 @@ def export(
         from compaction.formats import format_named
 
         format_named(out_format)
+    if output != "-":
+        # A summary may cost money: what would be refused behind it is refused before it.
+        check_output(output, session, force=force)
     result = compacted(planned(session, settings), settings)
     problem = _not_made(result, strict=strict)
     if problem:

@@ -19,7 +19,7 @@ else:  # older clicks have no generic parameter types
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_FRACTION = re.compile(r"[0-9]*\.[0-9]+")
+_FRACTION = re.compile(r"[0-9]*\.[0-9]+%?|[0-9]+%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,13 @@ class KeepRecent(_Amount):
         text = str(value).strip()
         if not _FRACTION.fullmatch(text):
             return _amount(text, param, ctx)
-        fraction = float(text)
+        fraction = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
         if fraction > 1:
-            raise click.BadParameter(f"{text} is more than the whole, which is 1.", ctx, param)
+            raise click.BadParameter(
+                f"{text} is more than the whole; a number with a point is a fraction from 0 to 1.",
+                ctx,
+                param,
+            )
         return fraction
 
 

@@ -20,7 +20,7 @@ from tui.cli_plan import print_title
 if TYPE_CHECKING:
     from compaction.needing import Forgotten
     from compaction.pricing import Prices
-    from compaction.replaying import Replay
+    from compaction.replaying import Compaction, Replay
     from compaction.replaying.costs import Totals
 
 #: Rows of the longer lists.
@@ -234,8 +234,8 @@ def _print_compactions(printer: Printer, run: Replay) -> None:
                 f"#{each.at}",
                 f"{each.before:,}",
                 f"{each.after:,}",
-                f"#{each.start}–#{each.cut - 1}",
-                f"{each.summary:,}",
+                _taken(each),
+                f"{each.summary:,}" if each.summary else "",
                 "never" if back is None else f"{back:,} calls",
             ]
         )
@@ -245,13 +245,24 @@ def _print_compactions(printer: Printer, run: Replay) -> None:
             Column("at", right=True),
             Column("before", right=True),
             Column("after", right=True),
-            Column("summarized"),
+            Column("taken"),
             Column("summary", right=True),
             Column("pays back after", right=True),
         ],
         rows,
     )
     _more(printer, len(run.compactions))
+
+
+def _taken(each: Compaction) -> str:
+    """The messages that went, and how many were changed where they stand."""
+    what = []
+    if each.cut > each.start:
+        first, last = each.start, each.cut - 1
+        what.append(f"#{first}" if first == last else f"#{first}–#{last}")
+    if each.cleared:
+        what.append(f"{len(each.cleared):,} changed in place")
+    return ", ".join(what)
 
 
 def _print_declined(printer: Printer, run: Replay) -> None:

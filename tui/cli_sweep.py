@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -111,7 +112,8 @@ def sweep(sessions: tuple[str, ...], as_json: bool, metric: str, **given: Any) -
     "sent", "money", "compactions", "peak", "late", "soon", "lost", "refetched", "fits",
     "front"}, ...], "rows": [ROW, ...], "baselines": [ROW, ...], "recommended": {"setting",
     "values", "why"} | null, "skipped": [{"session", "why"}, ...], "refused": [{"setting",
-    "policy", "why"}, ...]}: what could not be read, and settings that cannot be replayed.
+    "policy", "why"}, ...], "notes": [{"session", "note"}, ...]}: what could not be read, settings
+    that cannot be replayed, and files that were replayed in part.
     """
     found = _swept(sessions, given)
     _write(found, given)
@@ -132,18 +134,27 @@ def sweep(sessions: tuple[str, ...], as_json: bool, metric: str, **given: Any) -
     help="A policy to compare; may be given several times. The default is every published one.",
 )
 @click.option("--budget", metavar="TOKENS", help="The same budget for all of them.")
+@click.option(
+    "--tokenizer",
+    metavar="NAME",
+    default="calibrated",
+    show_default=True,
+    help="What all of them are counted with; calibrated where the session reports usage.",
+)
 @_engine_options
 @json_option
 def compare(
     sessions: tuple[str, ...],
     policies: tuple[str, ...],
     budget: str | None,
+    tokenizer: str,
     as_json: bool,
     **given: Any,
 ) -> int:
     """Replay sessions under several policies, one row a policy. No model is asked.
 
-    Summaries are taken to be as long as in `sweep`.
+    Summaries are taken to be as long as in `sweep`. All policies are held against one another by
+    one way of counting, which their triggers go by here too.
 
     \b
     --json prints the object of `sweep --json` with the one axis "policy".
@@ -156,12 +167,13 @@ def compare(
     if budget is not None:
         amount = _amounts(budget, "--budget")[0]
         chosen = [each.replace(budget=amount) for each in chosen]
+    chosen = [each.replace(tokens=tokenizer) for each in _told_apart(chosen, policies)]
     found = compare_files(sessions, chosen, engine=_engine(given), standing=_standing())
     _write(found, given)
     if as_json:
         print_json(_document(found))
     else:
-        print_comparison(found)
+        print_comparison(found, tokenizer)
     return _code(found)
 
 
@@ -176,6 +188,10 @@ def recommend(sessions: tuple[str, ...], as_json: bool, **given: Any) -> int:
     \b
     --json prints {"why", "values": {AXIS: VALUE}, "yaml", "skipped"}.
     """
+    if not given["needed_later"]:
+        raise click.UsageError(
+            "--no-needed leaves nothing to hold the cost against; use it with sweep."
+        )
     found = _swept(sessions, given)
     _write(found, given)
     advice = found.recommend()
@@ -183,7 +199,7 @@ def recommend(sessions: tuple[str, ...], as_json: bool, **given: Any) -> int:
         note("compaction: there is nothing to recommend a setting from.")
         return 2
     values = dict(zip(found.axes, found.values[advice.setting], strict=True))
-    text = advice.policy.to_yaml()
+    text = advice.policy.replace(name=f"{advice.policy.name}-recommended").to_yaml()
     if as_json:
         print_json({"why": advice.why, "values": values, "yaml": text, "skipped": _skipped(found)})
     else:
@@ -229,6 +245,15 @@ def _policy(name: str) -> Policy:
     from tui.cli_work import named_policy
 
     return named_policy(name)
+
+
+def _told_apart(chosen: Sequence[Policy], given: Sequence[str]) -> list[Policy]:
+    """The policies, those of one name called as they were given."""
+    names = [each.name for each in chosen]
+    return [
+        each.replace(name=name) if names.count(each.name) > 1 else each
+        for each, name in zip(chosen, given or names, strict=True)
+    ]
 
 
 def _engine(given: dict[str, Any]) -> Engine:
@@ -332,6 +357,10 @@ def _code(found: Sweep) -> int:
         note(f"skipped: {why if name in why else f'{name}: {why}'}")
     if len(found.skipped) > 5:
         note(f"and {len(found.skipped) - 5:,} more files were skipped (--json tells all).")
+    for name, what in found.notes[:5]:
+        note(f"{name}: {what}, the one that is opened first (`inspect` lists them).")
+    if len(found.notes) > 5:
+        note(f"and {len(found.notes) - 5:,} more files in part (--json tells all).")
     return 0 if found.rows else 2
 
 
@@ -365,6 +394,7 @@ def _document(found: Sweep) -> dict[str, Any]:
             "why": advice.why,
         },
         "skipped": _skipped(found),
+        "notes": [{"session": name, "note": what} for name, what in found.notes],
         "refused": [
             {"setting": setting, "policy": found.policies[setting].name, "why": why}
             for setting, why in found.refused

@@ -44,7 +44,12 @@ def print_sweep(found: Sweep, metric: str) -> None:
         printer.heading(f"{_TITLES[metric]}, by budget (down) and keep recent (across)")
         _print_grid(printer, found, totals, metric)
     front = found.front()
-    printer.heading("What no other setting beats in both cost and loss")
+    looked = totals[0].lost is not None
+    printer.heading(
+        "What no other setting beats in both cost and loss"
+        if looked
+        else "The cheapest setting (what is lost was not looked at)"
+    )
     printer.table(
         [*(Column(axis, right=True) for axis in found.axes), *_COLUMNS],
         [[*map(_shown, found.values[each.setting]), *_cells(each)] for each in front[:_FRONT]],
@@ -58,15 +63,16 @@ def print_sweep(found: Sweep, metric: str) -> None:
         printer.line(advice.why)
 
 
-def print_comparison(found: Sweep) -> None:
-    """One row a policy, cheapest first."""
+def print_comparison(found: Sweep, tokenizer: str) -> None:
+    """One row a policy, cheapest first; `tokenizer` is what all were counted with."""
     printer = Printer.standard()
-    totals = sorted(found.totals(), key=lambda each: (each.cost, each.lost))
+    totals = sorted(found.totals(), key=lambda each: (each.cost, each.lost or 0))
     if totals:
         front = {each.setting for each in found.front()}
         printer.line(
             Cell(count(len(found.baselines), "session"), "1"),
-            f" · {count(len(totals), 'policy', 'policies')} · {_unit(totals[0])}",
+            f" · {count(len(totals), 'policy', 'policies')} · counted with {tokenizer}"
+            f" · {_unit(totals[0])}",
         )
         printer.line()
         printer.table(
@@ -121,17 +127,21 @@ def _cells(total: Total) -> list[str]:
         f"{total.sent:,}",
         f"{total.peak:,}",
         f"{total.compactions:,}",
-        f"{total.lost:,}",
-        f"{total.refetched:,}",
+        _looked(total.lost),
+        _looked(total.refetched),
         f"{total.late:,}",
         f"{total.soon:,}",
     ]
 
 
+def _looked(value: int | None) -> str:
+    return "—" if value is None else f"{value:,}"
+
+
 def _unit(total: Total) -> str:
     if total.money is not None:
-        return "cost in dollars by list price"
-    return "cost in tokens, those from the cache at a tenth"
+        return "cost in dollars by list price, summaries written by the same model"
+    return "cost in tokens: from the cache a tenth, written in summaries fivefold"
 
 
 def _cost(total: Total) -> str:
@@ -156,7 +166,7 @@ def _print_grid(printer: Printer, found: Sweep, totals: list[Total], metric: str
             if total is None:
                 row.append("")
                 continue
-            text = _cost(total) if metric == "cost" else f"{getattr(total, metric):,}"
+            text = _cost(total) if metric == "cost" else _looked(getattr(total, metric))
             mark = "★" if advice is not None and total.setting == advice.setting else ""
             colour = "1;32" if mark else "33" if total.setting in front else ""
             colour = "2" if (total.late or total.soon) and not colour else colour

@@ -225,7 +225,7 @@ def saw_of(past: Past, made: Replay) -> Saw:
     line = past.line
     head = past.walker.planner.head_end(made.policy)
     fixed = line.counts.overhead + line.counts.prefix[head]
-    by_call = {each.call: each.summary for each in made.compactions}
+    by_call = {each.call: each.standing for each in made.compactions}
     summary, teeth = 0, []
     for each in made.walked.stretches:
         summary = by_call.get(each.call, summary)
@@ -301,5 +301,5 @@ def past_plan(past: Past, made: Replay, call: int) -> PastPlan:
         past=past,
         summarizes=last is not None and cut > head,
         tokens_summarized=gone,
-        summary_estimate=last.summary if last is not None else 0,
+        summary_estimate=last.standing if last is not None else 0,
     )

@@ -63,6 +63,9 @@ def made_in_place(
     What comes back is a session of the changed file, and the list with its messages in the place
     of those of `session`; both as given where no change can be made.
     """
+    if session.history == "full":
+        # What a tool's own compaction took away would be taken away again by the file.
+        return messages, session
     numbers = {id(message): number for number, message in enumerate(session.messages)}
     wanted: dict[int, Message] = {}
     for message in messages:

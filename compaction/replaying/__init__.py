@@ -8,7 +8,7 @@ for policies that change messages in place, in `stepping`.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,8 +22,10 @@ from compaction.replaying.accounting import summarized_at, unaccounted
 from compaction.replaying.costs import (
     MessageCost,
     Totals,
+    asks_model,
     context_at,
     message_cost,
+    money_of,
     pays_back,
     peak,
     totals,
@@ -131,13 +133,13 @@ class Replay:
 
     @property
     def money(self) -> float | None:
-        """Dollars for all calls of the model; None where its prices are not known."""
-        return _money(self.prices, self.totals)
+        """Dollars for all calls and the summaries; None where the prices are not known."""
+        return money_of(self.prices, self.totals)
 
     @property
     def baseline_money(self) -> float | None:
         """Dollars without any compaction."""
-        return _money(self.prices, self.baseline)
+        return money_of(self.prices, self.baseline)
 
     def summarized_at(self, index: int) -> Compaction | None:
         """The compaction that took message `index` into its summary; None for a kept one."""
@@ -176,12 +178,6 @@ class Regions:
     stay: tuple[int, ...]
     cleared: frozenset[int]
     last: Compaction | None
-
-
-def _money(prices: Prices | None, spent: Totals) -> float | None:
-    if prices is None:
-        return None
-    return prices.cost(cached=spent.cached, written=spent.written, output=spent.output)
 
 
 def replay(
@@ -240,7 +236,7 @@ def replayed(
         policy=policy,
         line=line,
         walked=walked,
-        totals=totals(line, walked),
+        totals=totals(line, walked, asks=asks_model(policy)),
         baseline=totals(line, alone),
         peak=most,
         peak_call=at,
@@ -248,9 +244,21 @@ def replayed(
         budget=policy.trigger.tokens(session.window),
         prices=prices or prices_of(session.model),
         recorded=recorded(line, walked),
-        summaries=tuple(digests.texts),
+        summaries=_by_compaction(digests.texts, walked),
         findings=(*unaccounted(walked), *thrash(line, walked), *_unlike(session)),
     )
+
+
+def _by_compaction(texts: Sequence[str], walked: Walked) -> tuple[str, ...]:
+    """The text that stands in the list after each compaction; () where no texts are known."""
+    if not texts:
+        return ()
+    left, newest, out = iter(texts), "", []
+    for each in walked.compactions:
+        if each.summary:
+            newest = next(left, newest)
+        out.append(newest)
+    return tuple(out)
 
 
 def _one_stretch(line: Timeline) -> tuple[Stretch, ...]:

@@ -11,6 +11,8 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 from compaction.decision import holds
+from compaction.policy import Policy
+from compaction.pricing import Prices
 from compaction.replaying.timeline import Timeline
 from compaction.replaying.walking import Compaction, Walked
 
@@ -21,7 +23,8 @@ class Totals:
 
     `sent` is all that the calls read, `cached` the part of it that was in the cache, `written`
     the rest, `output` what the calls wrote. `summary_input` and `summary_output` are what the
-    summarizer reads and writes, were it a model.
+    summarizer reads and writes, were it the model of the session: nothing where the policy drops
+    what is old, or puts one sentence in its place.
     """
 
     calls: int
@@ -51,8 +54,30 @@ class MessageCost:
         return self.own + self.carried + self.rebuilt
 
 
-def totals(line: Timeline, walked: Walked) -> Totals:
-    """The tokens of a walk. Takes time in proportion to its compactions."""
+def money_of(prices: Prices | None, spent: Totals) -> float | None:
+    """Dollars for all calls and for the summaries; None where prices are not known.
+
+    A summarizer reads what it replaces from the cache of the call before.
+    """
+    if prices is None:
+        return None
+    return prices.cost(
+        cached=spent.cached + spent.summary_input,
+        written=spent.written,
+        output=spent.output + spent.summary_output,
+    )
+
+
+def asks_model(policy: Policy) -> bool:
+    """Whether the summaries of a policy are taken to be written by a model."""
+    return policy.summary.middle == "summarize" and policy.summary.summarizer != "none"
+
+
+def totals(line: Timeline, walked: Walked, *, asks: bool = True) -> Totals:
+    """The tokens of a walk. Takes time in proportion to its compactions.
+
+    `asks`: the summaries are written by a model.
+    """
     sums = line.sums
     sent = cached = read = wrote = 0
     before = 0
@@ -67,8 +92,9 @@ def totals(line: Timeline, walked: Walked) -> Totals:
             cached += min(made.steady if made is not None else before, before)
         before = last
     for each in walked.compactions:
-        read += each.replaced
-        wrote += each.summary
+        if asks and each.summary:
+            read += each.replaced
+            wrote += each.summary
     output = line.outputs[-1]
     return Totals(len(line), sent, cached, sent - cached, output, read, wrote)
 

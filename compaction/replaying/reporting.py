@@ -44,6 +44,7 @@ def as_json(run: Replay) -> dict[str, object]:
                 "after": each.after,
                 "summarized": [each.start, each.cut],
                 "kept": list(each.stay),
+                "cleared": list(each.cleared),
                 "replaced": each.replaced,
                 "summary": each.summary,
                 "pays_back_after": run.pays_back(each),

@@ -53,6 +53,7 @@ class _Steps:
         self.total = line.counts.overhead
         self.turns = 0
         self.cut = -1
+        self.stay: tuple[int, ...] = ()
 
     def run(self) -> Walked:
         line = self.line
@@ -115,8 +116,8 @@ class _Steps:
     def compact(self, call: int, plan: Plan) -> Compaction:
         """Carry out a plan on the list, with a summary of the size that is expected."""
         before, old = self.total, self.listed
-        cut = self._cut(plan) if plan.summarizes else max(self.cut, 0)
         start = self.cut if self.cut >= 0 else plan.head_end
+        cut = self._cut(plan) if plan.summarizes else start
         made = self._summary(call, plan, start, cut)
         altered = altered_messages(plan).messages
         order = order_of(plan) if plan.summarizes else list(range(plan.n))
@@ -133,19 +134,22 @@ class _Steps:
         self.total = self.line.counts.overhead + sum(entry.tokens for entry in listed)
         self.turns = sum(entry.message.typed for entry in listed)
         self.cut = cut
-        stay = {old[place].index for place in (*plan.kept, *plan.cleared) if plan.summarizes}
+        if plan.summarizes:
+            stay = {old[place].index for place in (*plan.kept, *plan.cleared)}
+            self.stay = tuple(sorted(index for index in stay if 0 <= index < cut))
         return Compaction(
             call=call,
             at=self.line.starts[call],
             start=start,
             cut=cut,
-            stay=tuple(sorted(index for index in stay if 0 <= index < cut)),
+            stay=self.stay,
             replaced=plan.tokens_summarized,
             summary=made.tokens if made is not None else 0,
             before=before,
             after=self.total,
             steady=self.line.counts.overhead + _same(old, listed),
             cleared=tuple(sorted(old[place].index for place in altered if old[place].index >= 0)),
+            standing=sum(entry.tokens for entry in listed if entry.index < 0),
         )
 
     def _cut(self, plan: Plan) -> int:

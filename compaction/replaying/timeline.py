@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from compaction.calls import call_starts
 from compaction.groups import Groups
-from compaction.messages import Session
+from compaction.messages import Message, Session
 from compaction.tokens import Counts
 
 
@@ -54,12 +55,7 @@ def timeline(session: Session, counts: Counts, groups: Groups) -> Timeline:
         while end < last and messages[end].role == "assistant":
             end += 1
         ends.append(end)
-        first = start
-        while first > 0 and messages[first - 1].role != "assistant":
-            first -= 1
-        while first < start and messages[first].role != "user":
-            first += 1
-        unanswered.append(first)
+        unanswered.append(_unanswered(messages, start, answered=number > 0))
     sent = array("q", (prefix[start] for start in starts))
     written = (prefix[end] - prefix[start] for start, end in zip(starts, ends, strict=True))
     return Timeline(
@@ -73,3 +69,16 @@ def timeline(session: Session, counts: Counts, groups: Groups) -> Timeline:
         outputs=array("q", accumulate(written, initial=0)),
         unanswered=unanswered,
     )
+
+
+def _unanswered(messages: Sequence[Message], start: int, *, answered: bool) -> int:
+    """The request that a call from message `start` on answers, as `Groups.unanswered` has it."""
+    if not answered:
+        users = (at for at in range(start - 1, -1, -1) if messages[at].role == "user")
+        return next(users, start)
+    first = start
+    while first > 0 and messages[first - 1].role != "assistant":
+        first -= 1
+    while first < start and messages[first].role != "user":
+        first += 1
+    return first

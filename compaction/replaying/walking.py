@@ -33,7 +33,8 @@ class Compaction:
     The messages from `start` to `cut` and an earlier summary, together `replaced` tokens, became
     one summary of `summary` tokens, but for those that `stay`: pinned, or within a budget of user
     messages. `before` and `after` are the tokens of the whole context, `steady` those at its start
-    that did not change. `cleared` are messages that were changed in place.
+    that did not change. `cleared` are messages that were changed in place. `standing` are the
+    tokens of all summaries in the list then, made now or before.
     """
 
     call: int
@@ -47,6 +48,7 @@ class Compaction:
     after: int
     steady: int
     cleared: tuple[int, ...] = ()
+    standing: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +271,7 @@ class _Walk:
             before=before,
             after=self.context(call),
             steady=self.fixed,
+            standing=self.summary,
         )
 
     def cut_at(self, call: int) -> int:

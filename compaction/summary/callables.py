@@ -31,6 +31,6 @@ class FromCallable:
             return self._function(messages)
         except SummarizerError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             what = f"{type(error).__name__}: {error}".rstrip(": ")
             raise SummarizerError(f"{self._name} failed with {what}.") from error

@@ -42,11 +42,13 @@ class Swept:
     """The rows of one session, and its row without any compaction.
 
     `refused` are settings that cannot be replayed on it, and why: a window it does not state.
+    `note` says which part of the file it is, where that is not all.
     """
 
     rows: tuple[Row, ...]
     baseline: Row
     refused: tuple[tuple[int, str], ...] = ()
+    note: str = ""
 
 
 def sweep(
@@ -228,14 +230,12 @@ class _Sweeping:
         return self._row(-1, totals(line, walked), peak(line, walked)[0])
 
     def _row(self, setting: int, spent: Any, most: int, **more: Any) -> Row:
-        money = None
-        if self._prices is not None:
-            money = self._prices.cost(
-                cached=spent.cached, written=spent.written, output=spent.output
-            )
+        from compaction.replaying.costs import money_of
+
+        looked = 0 if self._needed_later else None
         values = {
-            "compactions": 0, "late": 0, "soon": 0, "lost": 0, "refetched": 0, "fits": False,
-            **more,
+            "compactions": 0, "late": 0, "soon": 0, "lost": looked, "refetched": looked,
+            "fits": False, **more,
         }  # fmt: skip
         return Row(
             session=self._name,
@@ -247,7 +247,7 @@ class _Sweeping:
             output=spent.output,
             summary_input=spent.summary_input,
             summary_output=spent.summary_output,
-            money=money,
+            money=money_of(self._prices, spent),
             peak=most,
             **values,
         )
@@ -283,7 +283,7 @@ class _Sweeping:
     ) -> None:
         import numpy as np
 
-        from compaction.replaying.costs import Totals
+        from compaction.replaying.costs import Totals, asks_model
         from compaction.sweeping.grid import Grid
 
         policies = [settings[number].policy for number in family]
@@ -291,13 +291,14 @@ class _Sweeping:
         amounts = [int(each.recent.amount) for each in policies]
         grid = Grid(line, policies[0], needs)
         swept = grid.walk(np.asarray(budgets), np.asarray(amounts), self._heed)
-        output = line.outputs[-1]
+        output, asks = line.outputs[-1], asks_model(policies[0])
         for place, number in enumerate(family):
             sent, cached = int(swept.sent[place]), int(swept.cached[place])
             spent = Totals(
                 len(line), sent, cached, sent - cached, output,
-                int(swept.summary_input[place]), int(swept.summary_output[place]),
+                asks * int(swept.summary_input[place]), asks * int(swept.summary_output[place]),
             )  # fmt: skip
+            looked = needs is not None
             rows[number] = self._row(
                 number,
                 spent,
@@ -305,8 +306,8 @@ class _Sweeping:
                 compactions=int(swept.compactions[place]),
                 late=int(swept.late[place]),
                 soon=int(swept.soon[place]),
-                lost=int(swept.lost[place]),
-                refetched=int(swept.refetched[place]),
+                lost=int(swept.lost[place]) if looked else None,
+                refetched=int(swept.refetched[place]) if looked else None,
                 fits=int(swept.peak[place]) <= budgets[place],
             )
 
@@ -328,8 +329,8 @@ class _Sweeping:
             compactions=len(run.compactions),
             late=sum(each.until - each.call for each in run.declined),
             soon=sum(two.call - one.call <= SOON for one, two in pairwise(run.compactions)),
-            lost=gone.score if gone else 0,
-            refetched=gone.refetched if gone else 0,
+            lost=gone.score if gone is not None else None,
+            refetched=gone.refetched if gone is not None else None,
             fits=run.peak <= run.budget,
         )
 

@@ -12,8 +12,11 @@ from compaction.errors import PolicyError
 
 #: Endings of files in a folder that may be sessions.
 _ENDINGS = frozenset(
-    {".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".md", ".eval", ".traj", ".af", ".gz", ".db"}
-)
+    {
+        ".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".md", ".txt", ".eval", ".traj", ".af",
+        ".gz", ".zip", ".db", ".sqlite", ".vscdb",
+    }
+)  # fmt: skip
 
 
 def files_of(patterns: Sequence[str]) -> list[str]:
@@ -41,6 +44,8 @@ def files_of(patterns: Sequence[str]) -> list[str]:
             )
         if not names and pattern == "-":
             raise PolicyError("A sweep reads files and no standard input: save it to a file first.")
+        if not names and "://" not in pattern and Path(pattern).is_dir():
+            raise PolicyError(f"{pattern}: no file in this folder may be a session.")
         if not names:
             raise PolicyError(f"{pattern}: there is no such file, and no file it stands for.")
         found.update(dict.fromkeys(names))

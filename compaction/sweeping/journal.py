@@ -45,7 +45,8 @@ class Journal:
                 if value["mark"] == self._mark:
                     rows = tuple(Row(**row) for row in value["rows"])
                     refused = tuple((int(one), str(why)) for one, why in value["refused"])
-                    out[value["key"]] = Swept(rows, Row(**value["baseline"]), refused)
+                    note = str(value.get("note", ""))
+                    out[value["key"]] = Swept(rows, Row(**value["baseline"]), refused, note)
             except (ValueError, KeyError, TypeError):
                 continue
         return out
@@ -74,6 +75,7 @@ class Journal:
             "baseline": row(swept.baseline),
             "rows": [row(each) for each in swept.rows],
             "refused": swept.refused,
+            "note": swept.note,
         }
         try:
             with self._path.open("a+b") as file:

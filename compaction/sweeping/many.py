@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from time import monotonic
 from typing import Any
@@ -25,6 +25,9 @@ from compaction.sweeping.settings import Setting, budgets_for, settings_of
 
 #: Where an engine of joblib runs the jobs; "serial" is this process.
 BACKENDS = ("loky", "threading", "dask", "serial")
+
+#: What the rows of a journal mean; another number where they come to mean something else.
+_COUNTED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +142,15 @@ def replay_files(
         baselines=tuple(each.swept.baseline for each in done if each.swept),
         skipped=tuple((each.job.name, each.why) for each in done if each.swept is None),
         refused=tuple(one for each in done if each.swept for one in each.swept.refused),
+        notes=tuple(
+            (each.job.name, each.swept.note) for each in done if each.swept and each.swept.note
+        ),
     )
 
 
 def _mark(settings: Sequence[Setting], engine: Engine) -> str:
-    text = repr(([each.policy for each in settings], engine.prices, engine.needed_later))
+    asked = ([each.policy for each in settings], engine.prices, engine.needed_later)
+    text = repr((_COUNTED, *asked))
     return sha256(text.encode()).hexdigest()[:24]
 
 
@@ -165,6 +172,8 @@ def sweep_one(
         swept = swept_session(
             whole, settings, prices=prices, needed_later=needed_later, name=job.name
         )
+        if (many := len(session.conversations)) > 1:
+            swept = replace(swept, note=f"one of its {many:,} conversations was replayed")
     except CompactionError as error:
         return Done(job, None, str(error))
     except OSError as error:

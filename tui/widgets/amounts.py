@@ -20,7 +20,8 @@ def parse_amount(text: str, whole: int | None = None) -> int:
     bare = re.sub(r"[,_'\s]", "", text)
     found = _AMOUNT.fullmatch(bare)
     if found is None:
-        raise ValueError(f"“{text.strip()}” is no amount; try 128k, 1.2M, 50% or 100000")
+        share = "" if whole is None else ", 50%"
+        raise ValueError(f"“{text.strip()}” is no amount; try 128k, 1.2M{share} or 100000")
     number, unit = float(found[1]), found[2].lower()
     if unit != "%":
         return round(number * _UNITS[unit])
