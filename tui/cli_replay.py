@@ -16,6 +16,7 @@ from tui.cli_options import (
 )
 from tui.cli_output import Cell, Column, Printer, count, print_json, share
 from tui.cli_plan import print_title
+from tui.widgets.amounts import dollars
 
 if TYPE_CHECKING:
     from compaction.needing import Forgotten
@@ -211,7 +212,7 @@ def _pair(name: str, one: Totals, other: Totals, key: str, remark: str = "") -> 
 
 
 def _dollars(amount: float | None) -> str:
-    return "not known" if amount is None else f"${amount:,.2f}"
+    return "not known" if amount is None else dollars(amount)
 
 
 def _source(run: Replay) -> str:

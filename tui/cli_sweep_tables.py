@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from tui.cli_output import Cell, Column, Printer, count
+from tui.widgets.amounts import dollars
 
 if TYPE_CHECKING:
     from compaction.sweeping import Sweep, Total
@@ -145,7 +146,7 @@ def _unit(total: Total) -> str:
 
 
 def _cost(total: Total) -> str:
-    return f"${total.money:,.2f}" if total.money is not None else f"{total.cost:,.0f}"
+    return dollars(total.money) if total.money is not None else f"{total.cost:,.0f}"
 
 
 def _shown(value: Any) -> str:

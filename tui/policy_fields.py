@@ -22,6 +22,9 @@ Kind = Literal["choice", "flag", "number", "text", "yaml"]
 #: Values that another setting of a block is tried with, where a change would contradict it.
 _ROOM: tuple[Any, ...] = (None, (), 0, 0.3, 1)
 
+#: What a unit of the recent part begins with: an amount of another unit means nothing in it.
+_AMOUNTS = {"messages": 20, "turns": 3, "groups": 10, "tokens": 20_000, "fraction": 0.3, "fit": 0}
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -163,6 +166,8 @@ def changed(field: Field, policy: Policy, value: Any) -> Policy:
     if not field.block:
         return policy.replace(**{field.name: value})
     block = getattr(policy, field.block)
+    if field.key == "recent.unit" and value != block.unit and value in _AMOUNTS:
+        return policy.replace(recent=replace(block, unit=value, amount=_AMOUNTS[value]))
     try:
         return policy.replace(**{field.block: replace(block, **{field.name: value})})
     except PolicyError as error:
@@ -171,7 +176,8 @@ def changed(field: Field, policy: Policy, value: Any) -> Policy:
         if other.name == field.name:
             continue
         plain = () if other.default is MISSING else (other.default,)
-        for room in (*plain, *_ROOM):
+        choices = _field(field.block, other.name, get_type_hints(type(block))[other.name]).choices
+        for room in (*plain, *_ROOM, *choices):
             try:
                 made = replace(block, **{field.name: value, other.name: room})
                 return policy.replace(**{field.block: made})

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from compaction.replaying.accounting import taken
+from tui.widgets.amounts import dollars
 from tui.widgets.facts import Fact
 from tui.widgets.looks import counted, grouped, plain, short
 from tui.widgets.sawtooth_face import marked
@@ -46,20 +48,23 @@ def _there(run: Run, call: int) -> Iterator[Fact]:
     made = run.replay
     calls = [each.call for each in made.compactions]
     if marked(tuple(calls), call):
-        each = made.compactions[calls.index(call)]
+        number = calls.index(call)
+        each = made.compactions[number]
         after = made.pays_back(each)
         cut = max(each.cut, each.start)
         same = each.at - cut - sum(index >= cut for index in each.cleared)
         kept = f", keeps {counted(same, 'message')}"
-        kept += f" and {counted(len(each.stay), 'pinned one')}" if each.stay else ""
+        kept += f" and {grouped(len(each.stay))} before them" if each.stay else ""
         if after is None:
             paid = "never pays back"
         else:
             left = len(made.line) - call
             paid = f"pays back after {counted(after, 'call')}"
-            paid += f", but only {grouped(left)} follow" if after > left else ""
+            is_left = "is" if left == 1 else "are"
+            paid += f", but only {grouped(left)} {is_left} left" if after > left else ""
         sizes = f"{short(each.before)} → {short(each.after)}"
-        text = f"{' and '.join(_done(each))}{kept}: {sizes}; {paid}"
+        gone = taken(made.walked, number)
+        text = f"{' and '.join(_done(each, gone))}{kept}: {sizes}; {paid}"
         yield Fact("compacts", text, "summarized")
     for run_ in made.declined:
         if run_.call <= call < run_.until:
@@ -78,9 +83,8 @@ def _there(run: Run, call: int) -> Iterator[Fact]:
         yield Fact("", "this policy never compacts", "muted")
 
 
-def _done(each: Compaction) -> Iterator[str]:
-    """What one compaction does to how many messages."""
-    gone = max(0, each.cut - each.start - len(each.stay))
+def _done(each: Compaction, gone: int) -> Iterator[str]:
+    """What one compaction does, which takes `gone` messages."""
     if gone and each.summary:
         verb = "becomes" if gone == 1 else "become"
         yield f"{counted(gone, 'message')} {verb} a summary of ~{grouped(each.summary)}"
@@ -116,8 +120,8 @@ def _money(made: Replay) -> str:
         model = plain(made.session.model, 40)
         return f"prices of {model} not known" if model else "not known: no model is named"
     alone = made.baseline_money
-    instead = f" instead of ${alone:,.2f}" if alone is not None and made.compactions else ""
-    return f"${made.money:,.2f}{instead}"
+    instead = f" instead of {dollars(alone)}" if alone is not None and made.compactions else ""
+    return f"{dollars(made.money)}{instead}"
 
 
 def _forgotten(gone: Forgotten | None) -> tuple[str, Tone]:

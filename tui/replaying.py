@@ -175,8 +175,9 @@ def with_needs(past: Past, stopped: IsCancelled) -> Past:
     needs = needs_of(past.session, past.line.counts, cancelled=stopped)
     theirs = None
     if past.session.compactions:
-        walked, texts = recorded_walk(past.line)
-        theirs = forgotten(needs, walked, texts)
+        # As for a policy, whose summaries are not known here, no summary is asked what it holds.
+        walked, _ = recorded_walk(past.line)
+        theirs = forgotten(needs, walked)
     return replace(past, needs=needs, theirs=theirs)
 
 

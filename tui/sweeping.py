@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import log
+from math import log, log1p
 from typing import TYPE_CHECKING
 
 from textual.message import Message as Event
@@ -39,6 +39,15 @@ class SweptMap:
     heat: Heat
     advice: Policy | None
     why: str
+
+
+@dataclass
+class Sweeping(Event):
+    """So many settings of all are replayed."""
+
+    ticket: int
+    done: int
+    total: int
 
 
 @dataclass
@@ -78,7 +87,12 @@ def sweep(
             past = with_needs(past, stopped)
         if not len(past.line):
             raise PolicyError("The session holds no answer of a model: there is nothing to sweep.")
-        made = swept_map(past, policy, stopped)
+
+        def far(done: int, total: int) -> None:
+            if not stopped():
+                post(Sweeping(ticket, done, total))
+
+        made = swept_map(past, policy, stopped, far)
     except CompactionError as error:
         if not stopped():
             post(Mapped(ticket, None, str(error)))
@@ -87,7 +101,12 @@ def sweep(
         post(Mapped(ticket, made))
 
 
-def swept_map(past: Past, policy: Policy, stopped: IsCancelled | None = None) -> SweptMap:
+def swept_map(
+    past: Past,
+    policy: Policy,
+    stopped: IsCancelled | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> SweptMap:
     """Every setting of the family of `policy` over a session that is ready."""
     budgets, amounts = axes_of(past, policy)
     settings: list[Setting] = []
@@ -105,7 +124,9 @@ def swept_map(past: Past, policy: Policy, stopped: IsCancelled | None = None) ->
             settings.append(Setting((budget, amount), made))
     if not settings:
         raise PolicyError("No other budget is possible under this policy.")
-    swept = swept_line(past.line, past.needs, settings, prices=past.prices, cancelled=stopped)
+    swept = swept_line(
+        past.line, past.needs, settings, prices=past.prices, progress=progress, cancelled=stopped
+    )
     found = Sweep(
         ("budget", "keep recent"),
         tuple(each.values for each in settings),
@@ -124,17 +145,19 @@ def swept_map(past: Past, policy: Policy, stopped: IsCancelled | None = None) ->
         for name in names
     }
     best = found.recommend()
+    # Where nothing is ever compacted there is nothing to take.
+    taken = best if any(each.compactions or each.late for each in totals.values()) else None
     heat = Heat(
         budgets=tuple(budgets),
         amounts=tuple(amounts),
         unit=policy.recent.unit,
         values=values,
         front=frozenset(cell_of[each.setting] for each in found.front()),
-        best=cell_of[best.setting] if best is not None else None,
+        best=cell_of[taken.setting] if taken is not None else None,
         dollars=past.prices is not None,
     )
     why = best.why.replace("keep recent None", "as much as fits") if best is not None else ""
-    return SweptMap(past, family_of(policy), heat, best.policy if best else None, why)
+    return SweptMap(past, family_of(policy), heat, taken.policy if taken else None, why)
 
 
 def axes_of(past: Past, policy: Policy) -> tuple[list[int], list[float | None]]:
@@ -151,7 +174,10 @@ def axes_of(past: Past, policy: Policy) -> tuple[list[int], list[float | None]]:
         "tokens": total,
     }
     amounts: list[float | None]
-    if unit == "fit":
+    if policy.summary.middle == "keep":
+        # Nothing is taken out of the list, so how much of it is recent changes nothing.
+        amounts = [policy.keep_recent]
+    elif unit == "fit":
         amounts = [None]
     elif unit == "fraction":
         amounts = [0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
@@ -183,7 +209,7 @@ def nearest(values: Sequence[float | None], value: float | None, *, ratio: bool)
         if each is None:
             return 0.0
         if ratio:
-            return abs(log(max(1.0, each)) - log(max(1.0, value)))
+            return abs(log1p(each) - log1p(value))
         return abs(each - value)
 
     return min(range(len(values)), key=apart)

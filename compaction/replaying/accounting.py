@@ -23,6 +23,14 @@ def summarized_at(walked: Walked, index: int) -> int | None:
     return None
 
 
+def taken(walked: Walked, number: int) -> int:
+    """How many messages compaction `number` took out of the list."""
+    each = walked.compactions[number]
+    before = walked.compactions[number - 1].stay if number else ()
+    passed = sum(each.start <= index < each.cut for index in each.stay)
+    return each.cut - each.start - passed + len(set(before) - set(each.stay))
+
+
 def unaccounted(walked: Walked) -> Iterator[Finding]:
     """Where a walk loses a message, or takes one twice; nothing for a walk that is right."""
     for one, two in pairwise(walked.compactions):

@@ -6,6 +6,7 @@ each time the trigger holds costs as much as a plan of the list as it stands.
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -67,7 +68,8 @@ class _Steps:
                 continue
             plan = self.planned()
             if not plan.compacts:
-                _decline(declined, call, line.starts[call], self.total, plan.reason)
+                why = re.sub(r"#(\d+)", self._named, plan.reason)
+                _decline(declined, call, line.starts[call], self.total, why)
                 continue
             if call > begun:
                 stretches.append(Stretch(begun, call, self.total - line.sent[call]))
@@ -77,6 +79,12 @@ class _Steps:
         if len(line) > begun:
             stretches.append(Stretch(begun, len(line), self.total - line.sent[len(line) - 1]))
         return Walked(tuple(compactions), tuple(declined), tuple(stretches))
+
+    def _named(self, place: re.Match[str]) -> str:
+        """A message of the list, by its number in the session."""
+        number = int(place[1])
+        index = self.listed[number].index if number < len(self.listed) else -1
+        return f"#{index}" if index >= 0 else "made here"
 
     def take(self, end: int) -> None:
         """Read the messages up to `end`."""

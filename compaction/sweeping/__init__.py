@@ -269,8 +269,10 @@ class _Sweeping:
         if len(family) > 1 and walks_as_grid(settings[family[0]].policy):
             self._grid(line, needs, settings, family, rows)
         else:
-            for number in family:
+            for place, number in enumerate(family):
                 self._heed()
+                if self._progress is not None:
+                    self._progress(self._done + place, len(settings))
                 self._alone(line, needs, settings[number].policy, number, rows)
 
     def _grid(

@@ -15,6 +15,7 @@ import sample_sessions
 from compaction.policy import Policy
 from compaction.summary import FromCallable
 from tests.tui.person import Person
+from tests.tui.widgets.stage import text_of
 from tui.app import Workbench
 from tui.opening import Opening
 from tui.screens.choose import Choose
@@ -347,6 +348,12 @@ async def test_a_file_that_grows_is_followed_without_a_jump(desk: Open, tmp_path
                 break
         assert it.plan.n == 42
         assert it.rows.cursor_message == 11
+        assert it.rows.item_count == 42
+        await it.press("G")
+        assert it.rows.cursor_message == 41
+        assert "question 1" in "\n".join(text_of(it.rows))
+        await it.press("f", *"role:user", "enter")
+        assert it.rows.item_count == 42
         await it.press("a")
         assert not it.screen.following
 

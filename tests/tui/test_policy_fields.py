@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 import pytest
 
 from compaction.errors import PolicyError
-from compaction.policy import Policy, preset, presets
+from compaction.policy import Head, Policy, Recent, Safety, preset, presets
 from tui.policy_fields import Field, blocks, policy_fields, stepped, typed
 
 
@@ -67,7 +67,7 @@ def test_lists_are_typed_as_yaml() -> None:
         ("trigger.budget", "lots"),
         ("before", "[{no_such_pass: {}}]"),
         ("summary.role", "boss"),
-        ("head.first", "3"),
+        ("summary.max_tokens", "0"),
         ("head.roles", "[]"),
         ("name", ""),
     ],
@@ -76,6 +76,22 @@ def test_what_cannot_be_is_refused_with_its_name(key: str, text: str) -> None:
     with pytest.raises(PolicyError) as refused:
         typed(field(key), Policy(), text)
     assert key.rpartition(".")[2] in str(refused.value)
+
+
+def test_a_value_that_goes_with_another_choice_brings_it_along() -> None:
+    assert typed(field("head.first"), Policy(), "3").head == Head("first", 3)
+    assert typed(field("head.tokens"), Policy(), "900").head == Head("tokens", tokens=900)
+    split = stepped(field("safety.split_newest"), Policy(), 1)
+    assert split.safety == Safety("turn", split_newest=True)
+
+
+@pytest.mark.parametrize(
+    ("unit", "amount"), [("fraction", 0.3), ("tokens", 20_000), ("turns", 3), ("messages", 20)]
+)
+def test_another_unit_begins_with_an_amount_of_its_own(unit: str, amount: float) -> None:
+    for before in (Recent("fraction", 0.5), Recent("groups", 7), Recent("fit")):
+        changed = typed(field("recent.unit"), Policy(recent=before), unit)
+        assert changed.recent == Recent(unit, amount)  # type: ignore[arg-type]
 
 
 def test_steps_go_round_choices_and_stay_in_range() -> None:

@@ -333,3 +333,26 @@ async def test_every_sample_replays(alone: None, name: str) -> None:
         for key in ("home", "j", "right", "end", "k", "escape", "escape"):
             await it.pilot.press(key)
         assert not any(ord(char) < 32 and char != "\n" for char in it.said)
+
+
+async def test_a_file_that_grows_while_the_past_is_shown(alone: None, tmp_path: Path) -> None:
+    lines = LOGIN.read_bytes().splitlines(keepends=True)
+    growing = tmp_path / "log.jsonl"
+    growing.write_bytes(b"".join(lines[:180]))
+    async with opened(growing) as it:
+        before = len(it.screen.session.messages)
+        await it.pilot.press("a", "home", "j")
+        shown = it.rows.item_count
+        assert it.screen.in_the_past
+        growing.write_bytes(b"".join(lines))
+        for _ in range(200):
+            await it.pilot.pause(0.05)
+            if len(it.screen.session.messages) > before:
+                break
+        await it.settle()
+        assert it.screen.in_the_past
+        assert it.rows.item_count == shown
+        await it.pilot.press("left", "escape")
+        await it.pilot.pause()
+        assert it.rows.item_count == len(it.screen.session.messages)
+        assert it.rows.plan is it.plan

@@ -113,7 +113,7 @@ class WorkbenchLive(WorkbenchSummarizing):
         policy = with_pins(setting.policy, setting.policy.head.pins, len(event.session.messages))
         if policy is not setting.policy:
             self.history = History(Setting(policy, setting.summary_edit))
-        self._renew(event.counts, fresh=not self.keep_place, ranges=first or not self.keep_place)
+        self._renew(event.counts, fresh=True, ranges=first or not self.keep_place)
         self._count_ticket += 1
         # After the first sight of it: both at once would share the interpreter.
         self.call_after_refresh(self._start_count, self._count_ticket)

@@ -53,7 +53,11 @@ class WorkbenchReplay(WorkbenchConversation):
     def loaded(self) -> None:
         """Another list has no past yet; one that grew keeps it."""
         super().loaded()
-        if not self.keep_place and self._past_call is not None:
+        if self._past_call is None:
+            return
+        if self.keep_place:
+            self._show_past(self._past_call)
+        else:
             self._past_call = None
             self.show_chips()
 
@@ -172,7 +176,7 @@ class WorkbenchReplay(WorkbenchConversation):
     def _show_past(self, call: int) -> None:
         """The list as it stood at a call."""
         run, rows = self._run, self.query_one(MessageList)
-        if run is None or self.session is not run.past.shown:
+        if run is None or (self.session is not run.past.shown and not self.keep_place):
             return
         self._past_call = call
         plan = replaying.past_plan(run.past, run.replay, call)

@@ -34,6 +34,8 @@ class WorkbenchSweep(WorkbenchReplay):
         super().__init__(opening, settings)
         self._sweep_ticket = 0
         self._map: sweeping.SweptMap | None = None
+        #: Session, counts and family of policies of the map that is being made.
+        self._sweeping_for: tuple[object, object, object] | None = None
 
     def show_pane(self, pane: Pane, *, focus: bool = False) -> None:
         """Sweep once the pane is in front."""
@@ -53,22 +55,41 @@ class WorkbenchSweep(WorkbenchReplay):
         if self.pane == "sweep":
             self._renew_map()
 
+    def _present_map(self) -> sweeping.SweptMap | None:
+        """The map of the session, the counts and the family of policies that are there now."""
+        made = self._map
+        if made is None or made.past.shown is not self.session:
+            return None
+        if made.past.counts is not self.counts:
+            return None
+        same = made.family == sweeping.family_of(self.history.present.policy)
+        return made if same else None
+
     def _renew_map(self) -> None:
-        made, policy = self._map, self.history.present.policy
         if self.session is None or self.counts is None or self.groups is None:
             return
-        if (
-            made is not None
-            and made.past.shown is self.session
-            and made.past.counts is self.counts
-            and made.family == sweeping.family_of(policy)
-        ):
+        if self._present_map() is not None:
+            self._sweeping_for = None
             self._point()
             return
-        if made is None:
-            self.query_one(SweepView).say([Fact("", "sweeping …", "muted")])
+        family = sweeping.family_of(self.history.present.policy)
+        wanted = (self.session, self.counts, family)
+        if self._sweeping_for == wanted:
+            return
+        self._sweeping_for = wanted
+        self.query_one(SweepView).show(None)
+        self._say_sweeping(0, 0)
         self._sweep_ticket += 1
         self._sweep(self._sweep_ticket)
+
+    def _say_sweeping(self, done: int, total: int) -> None:
+        far = f" {done:,} of {total:,} settings" if total else ""
+        self.query_one(SweepView).say([Fact("", f"sweeping …{far}", "muted")])
+
+    def on_sweeping(self, event: sweeping.Sweeping) -> None:
+        """Say how far it is."""
+        if event.ticket == self._sweep_ticket and self._present_map() is None:
+            self._say_sweeping(event.done, event.total)
 
     @work(thread=True, exclusive=True, group="sweep", exit_on_error=False, description="sweep")
     def _sweep(self, ticket: int) -> None:
@@ -92,7 +113,7 @@ class WorkbenchSweep(WorkbenchReplay):
         """Show it, unless something newer is on its way."""
         if event.ticket != self._sweep_ticket:
             return
-        self._map = event.map
+        self._map, self._sweeping_for = event.map, None
         view = self.query_one(SweepView)
         if event.map is None:
             view.show(None)
@@ -103,28 +124,41 @@ class WorkbenchSweep(WorkbenchReplay):
 
     def _point(self) -> None:
         """The crosshair at the cell that is nearest to the sliders, and its values in words."""
-        made, chart = self._map, self.query_one(Heatmap)
+        made, chart = self._present_map(), self.query_one(Heatmap)
         if made is None or chart.heat is None:
             return
         policy, heat = self.history.present.policy, made.heat
-        budget = self.plan.budget if self.plan is not None else policy.budget
-        here = (
-            sweeping.nearest(heat.budgets, budget, ratio=True),
-            sweeping.nearest(heat.amounts, policy.keep_recent, ratio=heat.unit != "fraction"),
+        here = chart.here = self._cell_of(made)
+        setting = (self._budget(), policy.keep_recent)
+        exact = (heat.budgets[here[0]], heat.amounts[here[1]]) == setting
+        self.query_one(SweepView).say(facts_at(heat, here, made.why, exact=exact))
+
+    def _budget(self) -> int | None:
+        return self.plan.budget if self.plan is not None else self.history.present.policy.budget
+
+    def _cell_of(self, made: sweeping.SweptMap) -> tuple[int, int]:
+        """The cell that is nearest to the present setting."""
+        heat, amount = made.heat, self.history.present.policy.keep_recent
+        return (
+            sweeping.nearest(heat.budgets, self._budget(), ratio=True),
+            sweeping.nearest(heat.amounts, amount, ratio=heat.unit != "fraction"),
         )
-        chart.here = here
-        self.query_one(SweepView).say(facts_at(heat, here, made.why))
 
     @on(Heatmap.Picked)
     def _cell_picked(self, event: Heatmap.Picked) -> None:
         """Move the sliders to the cell."""
-        if self._map is None:
+        made = self._present_map()
+        if made is None:
             return
-        heat, policy = self._map.heat, self.history.present.policy
+        heat, policy = made.heat, self.history.present.policy
         amount = heat.amounts[event.amount]
+        at = self._cell_of(made)
         try:
-            changed = policy.replace(budget=heat.budgets[event.budget])
-            if amount is not None:
+            # Along one axis the other value stays as it is, on the grid or not.
+            changed = policy
+            if event.budget != at[0]:
+                changed = changed.replace(budget=heat.budgets[event.budget])
+            if amount is not None and event.amount != at[1]:
                 changed = changed.replace(keep_recent=amount)
         except PolicyError as error:
             self.workbench.say(str(error), severity="warning")
@@ -135,8 +169,9 @@ class WorkbenchSweep(WorkbenchReplay):
     @on(Heatmap.Adopted)
     def _adopted(self) -> None:
         """Take the advised setting."""
-        if self._map is not None and self._map.advice is not None:
-            advised = switched(self.history.present.policy, self._map.advice)
+        made = self._present_map()
+        if made is not None and made.advice is not None:
+            advised = switched(self.history.present.policy, made.advice)
             if advised == self.history.present.policy:
                 self.workbench.say("This is the advised setting.")
             self.set_policy(advised, "advised setting")

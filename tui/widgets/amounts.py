@@ -30,6 +30,14 @@ def parse_amount(text: str, whole: int | None = None) -> int:
     return round(whole * number / 100)
 
 
+def dollars(amount: float) -> str:
+    """`$1.46`, and of a few cents as many digits as tell them apart: `$0.0612`."""
+    if amount <= 0 or amount >= 0.1:
+        return f"${amount:,.2f}"
+    digits = min(9, 2 - floor(log10(amount)))
+    return f"${amount:.{digits}f}"
+
+
 def nice_at_most(size: float) -> int:
     """The largest of 1, 2, 5, 10, 20, 50 … that is not above `size`; at least 1."""
     if size < 1:

@@ -15,6 +15,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.comparing import Compared
+from tui.widgets.amounts import dollars
 from tui.widgets.looks import (
     COMPONENTS,
     Palette,
@@ -35,7 +36,7 @@ Figure = Callable[[Compared], tuple[float | None, str]]
 
 def _money(column: Compared) -> tuple[float | None, str]:
     money = column.row.money if column.row is not None else None
-    return (None, "not known") if money is None else (money, f"${money:,.2f}")
+    return (None, "not known") if money is None else (money, dollars(money))
 
 
 def _of_row(name: str) -> Figure:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Final
 
+from tui.widgets.amounts import dollars
 from tui.widgets.looks import counted, grouped, short
 
 #: The metrics in their order, each with what it is called.
@@ -73,7 +74,7 @@ class Heat:
         if value is None:
             return "not possible"
         if metric == "cost":
-            return f"${value:,.2f}" if self.dollars else f"{short(round(value))} tokens' worth"
+            return dollars(value) if self.dollars else f"{short(round(value))} tokens' worth"
         if metric == "compactions":
             return counted(round(value), "compaction")
         if metric == "lost":

@@ -36,17 +36,20 @@ class SweepView(VerticalScroll, can_focus=False):
         self.query_one(Facts).show(facts)
 
 
-def facts_at(heat: Heat, here: tuple[int, int], why: str) -> list[Fact]:
-    """The values at a cell, and the advice."""
+def facts_at(
+    heat: Heat, here: tuple[int, int], why: str, *, exact: bool = True
+) -> list[Fact]:
+    """The values at a cell, and the advice; `exact`: the present setting is that of the cell."""
     budget, amount = here
     cell = heat.cell(budget, amount)
     setting = f"budget {heat.budgets[budget]:,}, {heat.amount_words(heat.amounts[amount])}"
     gives = [_in_words(heat, name, heat.values[name][cell]) for name in METRICS]
-    facts = [Fact("here", setting, strong=True), Fact("gives", " · ".join(gives))]
+    place = "here" if exact else "nearest"
+    facts = [Fact(place, setting, strong=True), Fact("gives", " · ".join(gives))]
     if cell == heat.best:
         facts.append(Fact("advice", f"This is the advised setting. {why}"))
     elif why:
-        facts.append(Fact("advice", f"R takes {why}"))
+        facts.append(Fact("advice", f"R takes {why}" if heat.best is not None else why))
     return facts
 
 
