@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from compaction.policy import Policy
     from compaction.summary import Summarizer
     from compaction.tokens import Counts
+    from tui.carried import Carried
     from tui.opening import Opening
     from tui.session_facts import SessionFacts
     from tui.whole_file import WholeFile
@@ -97,6 +98,7 @@ class Summarized(Event):
     reason: str = ""
     #: Exact values the tool's own summary holds, and how many of those ours loses.
     theirs: tuple[int, int] | None = None
+    became: Carried | None = None
 
 
 @dataclass
@@ -247,6 +249,7 @@ def summarize(
     """
     from compaction.compacting import compact, compact_with_text
     from compaction.evidence import occurs, survival
+    from tui.carried import carried
     from tui.resulting import result_rows
 
     kept: tuple[str, ...] = ()
@@ -271,14 +274,15 @@ def summarize(
                         sum(occurs(value, said) for value in values) for values in (kept, lost)
                     )
                     holds = (of_kept + of_lost, of_lost)
+            became = carried(result)
             if result.made:
-                rows = result_rows(result)
+                rows = result_rows(result, became)
     except CompactionError as error:
         if not stopped():
             post(Summarized(ticket, plan, None, reason=str(error)))
         return
     if not stopped():
-        post(Summarized(ticket, plan, result, kept, lost, rows, theirs=holds))
+        post(Summarized(ticket, plan, result, kept, lost, rows, theirs=holds, became=became))
 
 
 def find_outside(session: Session, ticket: int, post: Post, stopped: IsCancelled) -> None:

@@ -8,9 +8,10 @@ from tui.widgets.result_view import ResultRow
 
 if TYPE_CHECKING:
     from compaction.compacting import Compacted
+    from tui.carried import Carried
 
 
-def result_rows(result: Compacted) -> tuple[ResultRow, ...]:
+def result_rows(result: Compacted, became: Carried) -> tuple[ResultRow, ...]:
     """Every message of `result`, with its region, its tokens and where it came from."""
     sources = {
         fate.into: index
@@ -24,6 +25,6 @@ def result_rows(result: Compacted) -> tuple[ResultRow, ...]:
             made = result.summary
             rows.append(ResultRow(message, "summarized", made.tokens if made else 0, None))
         else:
-            tokens = result.plan.counts.tokens[source]
-            rows.append(ResultRow(message, result.plan.region(source), tokens, source))
+            tokens = became.after.get(source, became.counts.tokens[source])
+            rows.append(ResultRow(message, became.region(source), tokens, source))
     return tuple(rows)

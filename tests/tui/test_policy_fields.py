@@ -90,6 +90,8 @@ def test_a_value_that_goes_with_another_choice_brings_it_along() -> None:
 )
 def test_another_unit_begins_with_an_amount_of_its_own(unit: str, amount: float) -> None:
     for before in (Recent("fraction", 0.5), Recent("groups", 7), Recent("fit")):
+        if before.unit == unit:
+            continue
         changed = typed(field("recent.unit"), Policy(recent=before), unit)
         assert changed.recent == Recent(unit, amount)  # type: ignore[arg-type]
 

@@ -146,7 +146,7 @@ async def test_scrubbing_shows_the_list_as_it_stood(alone: None) -> None:
         assert "become one summary" in "\n".join(text_of(it.rows))
         await it.pilot.press("escape")
         assert it.rows.item_count == total
-        assert it.rows.plan is it.plan
+        assert it.rows.plan is it.screen.shown_plan
         assert it.rows.cursor_message == cursor
         assert "stood" not in it.chips
 
@@ -202,7 +202,7 @@ async def test_leaving_the_pane_restores_the_list(alone: None) -> None:
         assert it.rows.item_count < total
         await it.pilot.press("1")
         assert it.rows.item_count == total
-        assert it.rows.plan is it.plan
+        assert it.rows.plan is it.screen.shown_plan
 
 
 async def test_a_filter_and_the_past_narrow_together(alone: None) -> None:
@@ -355,4 +355,4 @@ async def test_a_file_that_grows_while_the_past_is_shown(alone: None, tmp_path: 
         await it.pilot.press("left", "escape")
         await it.pilot.pause()
         assert it.rows.item_count == len(it.screen.session.messages)
-        assert it.rows.plan is it.plan
+        assert it.rows.plan is it.screen.shown_plan

@@ -295,21 +295,34 @@ def holds(result: Compacted) -> str:
     if not result.made:
         return f"The file will hold all {many}, unchanged: {plain(result.plan.reason, 300)}."
     made = result.summary
-    plan = result.plan
-    parts = [counted(len(plan.head), "head message")] if plan.head else []
+    from tui.carried import carried
+
+    became = carried(result)
+    many_in = became.messages_in
+    parts = [counted(many_in("head"), "head message")] if many_in("head") else []
     if made is not None:
         edited = ", edited" if made.edited else ""
         parts.append(
-            f"one summary of {counted(len(plan.summarized), 'message')}"
+            f"one summary of {counted(many_in('summarized'), 'message')}"
             f" ({grouped(made.tokens)} tokens, {plain(made.summarizer, 60)}{edited})"
         )
-    if plan.kept:
-        parts.append(counted(len(plan.kept), "pinned message"))
-    parts.append(counted(len(plan.recent), "recent message"))
+    elif many_in("summarized"):
+        dropped = many_in("summarized")
+        parts.append(f"nothing of {counted(dropped, 'message')} that {_verb(dropped)} dropped")
+    if many_in("kept"):
+        parts.append(counted(many_in("kept"), "kept message"))
+    if many_in("cleared"):
+        parts.append(f"{counted(many_in('cleared'), 'message')} changed in place")
+    if many_in("recent"):
+        parts.append(counted(many_in("recent"), "recent message"))
     return (
         f"The file will hold {many}, {grouped(result.tokens_after)} tokens instead of "
         f"{grouped(result.tokens_before)}: {', '.join(parts)}."
     )
+
+
+def _verb(many: int) -> str:
+    return "is" if many == 1 else "are"
 
 
 _SIGNS = {"error": "✕", "warning": "▲", "info": "·"}

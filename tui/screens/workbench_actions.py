@@ -194,7 +194,8 @@ class WorkbenchActions(WorkbenchPolicy):
         index = self.query_one(MessageList).cursor_message
         if index is None or self.plan is None:
             return
-        if self.plan.region(index) in ("head", "recent") and self.plan.compacts:
+        stays = ("head", "recent") if not self.plan.policy.before else ("head",)
+        if self.plan.region(index) in stays and self.plan.compacts:
             policy = self.history.present.policy
             if index not in policy.head.pins:
                 self.workbench.say(f"#{index} is kept anyway; the pin holds when the cut moves.")

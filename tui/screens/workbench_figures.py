@@ -74,10 +74,13 @@ class WorkbenchFigures(WorkbenchPanes):
         if not scale.minimum <= plan.budget <= scale.maximum:
             budget.set_range(min(scale.minimum, plan.budget), max(scale.maximum, plan.budget))
         budget.value = plan.budget
-        keep.value = self.keep_value(policy)
+        value = self.keep_value(policy)
+        if value > keep.scale.maximum:
+            keep.set_range(0, value, kind="linear")
+        keep.value = value
         keep.note = plan.snap_note
         effective = plan.effective
-        if effective is not None and plan.compacts:
+        if effective is not None and plan.summarizes:
             whole = effective * 100 if policy.recent.unit == "fraction" else effective
             keep.effective = int(whole)
         else:

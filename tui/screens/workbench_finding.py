@@ -166,7 +166,7 @@ class WorkbenchFinding(WorkbenchLive):
     @work(thread=True, exclusive=True, group="filter", exit_on_error=False, description="filter")
     def _filter(self, filters: tuple[Filter, ...], ticket: int, *, tried: bool) -> None:
         worker = get_current_worker()
-        session, plan = self.session, self.plan
+        session, plan = self.session, self.shown_plan
         if session is None or plan is None:
             return
         rows = filtering.apply(

@@ -233,22 +233,21 @@ class WorkbenchLive(WorkbenchSummarizing):
         except PolicyError as error:
             self.say_status(str(error))
             return
-        changed = self.plan is None or not _same_cut(self.plan, plan)
+        if self.plan is None or not _same_cut(self.plan, plan):
+            self.became = None
         self.plan = plan
-        if changed or plan.counts is not getattr(self.result, "plan", plan).counts:
-            tokens = None
-        else:
-            tokens = self._summary_tokens()
+        tokens, shown = self._summary_tokens(), self.shown_plan
+        assert shown is not None
         rows = self.query_one(MessageList)
         if show:
-            rows.show(self.session, self.counts, plan, plan.groups, keep_place=self.keep_place)
+            rows.show(self.session, self.counts, shown, plan.groups, keep_place=self.keep_place)
         else:
             if rows.counts is not self.counts:
                 rows.counts = self.counts
-            rows.plan = plan
+            rows.plan = shown
         rows.summary_tokens = tokens
-        self.query_one(BudgetBars).show(plan, tokens)
-        self.query_one(Minimap).show(plan, self.counts)
+        self.query_one(BudgetBars).show(shown, tokens)
+        self.query_one(Minimap).show(shown, self.counts)
         self.show_sliders(plan)
         self.show_title()
         self.show_verdict(plan)

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from compaction.planning import Plan
 
 #: Where a summary stands, in words.
-_PLACES = {"after-head": "after head", "before-recent": "before recent", "last": "last"}
+_PLACES = {
+    "after-head": "after head", "before-recent": "before recent", "at-the-gap": "where the gap is",
+    "first": "first", "last": "last",
+}  # fmt: skip
 
 
 class WorkbenchPanes(WorkbenchState):
@@ -84,7 +87,7 @@ class WorkbenchPanes(WorkbenchState):
 
     def show_message(self, index: int | None) -> None:
         """Show one message at length."""
-        plan, session = self.plan, self.session
+        plan, session = self.shown_plan, self.session
         if index is None or plan is None or session is None or index >= plan.n:
             return
         message = session.messages[index]
@@ -137,7 +140,10 @@ class WorkbenchPanes(WorkbenchState):
         made = result.summary
         if made is None:
             if result.failure:
-                return SummaryShown("failed", reason=result.failure)
+                gone = "Nothing is replaced. "
+                if result.made:
+                    gone = "The old messages were dropped without one. "
+                return SummaryShown("failed", reason=gone + result.failure)
             return SummaryShown("none", reason=result.plan.reason)
         return SummaryShown(
             "made",
@@ -159,8 +165,8 @@ class WorkbenchPanes(WorkbenchState):
         view = self.query_one(ResultView)
         result = self.result
         if result is None or not result.made:
-            reason = self.plan.reason if self.plan is not None else "No session is open."
-            view.show((), empty=reason)
+            shown = self.shown_plan
+            view.show((), empty=shown.reason if shown is not None else "No session is open.")
             return
         view.show(self.result_rows)
 

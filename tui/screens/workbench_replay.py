@@ -93,7 +93,7 @@ class WorkbenchReplay(WorkbenchConversation):
         """A summary that was made is not the one of then."""
         super().outcome()
         if self._past_call is not None:
-            self.query_one(MessageList).summary_tokens = None
+            self._show_past(self._past_call)
 
     def _fits(self, run: replaying.Run) -> bool:
         """Whether a replay is of the session and the counts on the screen."""
@@ -205,7 +205,7 @@ class WorkbenchReplay(WorkbenchConversation):
         self._past_call = None
         rows = self.query_one(MessageList)
         rows.rows = self.rows
-        rows.plan = self.plan
+        rows.plan = self.shown_plan
         rows.summary_tokens = self._summary_tokens()
         rows.select(self._cursor_now)
         self.show_chips()

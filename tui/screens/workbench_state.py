@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from compaction.planning import Plan, Planner
     from compaction.tokens import Counts
     from tui.app import Workbench
+    from tui.carried import Carried
     from tui.filtering import Filter
     from tui.opening import Opening
     from tui.session_facts import SessionFacts
@@ -45,6 +46,8 @@ class WorkbenchState(Screen[None]):
         self.whole: WholeFile | None = None
         self.result: Compacted | None = None
         self.result_rows: tuple[ResultRow, ...] = ()
+        #: What became of the present plan, once it was carried out.
+        self.became: Carried | None = None
         #: What the summary still says of what it replaced, and what it does not.
         self.kept_values: tuple[str, ...] = ()
         self.lost_values: tuple[str, ...] = ()
@@ -64,6 +67,12 @@ class WorkbenchState(Screen[None]):
         self.count_failed = False
         self.stop_loading = False
         self.keep_place = False
+
+    @property
+    def shown_plan(self) -> Plan | None:
+        """The plan, as it was really carried out once it is: what widgets show."""
+        # Widgets read of what became of a plan what they read of one.
+        return cast("Plan", self.became) if self.became is not None else self.plan
 
     @property
     def workbench(self) -> Workbench:

@@ -15,6 +15,7 @@ from tui.settings import Settings
 from tui.threads import leavable
 from tui.widgets.budget_bar import BudgetBars
 from tui.widgets.message_list import MessageList
+from tui.widgets.minimap import Minimap
 
 if TYPE_CHECKING:
     from compaction.planning import Plan
@@ -100,20 +101,28 @@ class WorkbenchSummarizing(WorkbenchFigures):
         self.kept_values, self.lost_values = event.kept, event.lost
         self.theirs_hold = event.theirs
         self.summary_reason = event.reason
+        self.became = event.became
         self._show_outcome()
 
     def _show_outcome(self) -> None:
-        if self.plan is not None:
-            tokens = self._summary_tokens()
-            self.query_one(MessageList).summary_tokens = tokens
-            self.query_one(BudgetBars).show(self.plan, tokens)
+        shown = self.shown_plan
+        if shown is not None:
+            tokens, rows = self._summary_tokens(), self.query_one(MessageList)
+            rows.plan, rows.summary_tokens = shown, tokens
+            self.query_one(BudgetBars).show(shown, tokens)
+            self.query_one(Minimap).show(shown, self.counts)
+            carried_out = self.result.plan if self.result is not None else self.plan
+            if carried_out is not None:
+                self.show_sliders(carried_out)
+            self.show_verdict(shown)
+            self.show_message(rows.cursor_message)
         self.show_summary()
         self.show_result()
         self.show_findings()
         self.outcome()
 
     def _no_result(self) -> None:
-        self.result, self.result_rows = None, ()
+        self.result, self.result_rows, self.became = None, (), None
         self.kept_values, self.lost_values = (), ()
         self.theirs_hold = None
 
@@ -121,5 +130,5 @@ class WorkbenchSummarizing(WorkbenchFigures):
         """Called when there is a result, or none is to be expected."""
 
     def _summary_tokens(self) -> int | None:
-        made = self.result.summary if self.result is not None else None
-        return made.tokens if made is not None else None
+        """The size of the summary in what is shown; None while that is an estimate."""
+        return self.became.summary_estimate if self.became is not None else None

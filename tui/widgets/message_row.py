@@ -152,8 +152,10 @@ def paint_boundary(
     made = summary_tokens
     after = grouped(made) if made is not None else f"~{grouped(plan.summary_estimate)}"
     what, brief = f"become one summary of {after}", f"→ summary {after}"
-    if plan.policy.summary.middle == "drop":
+    if plan.policy.summary.middle == "drop" or (made == 0 and plan.summarizes):
         what = brief = "are dropped"
+    elif plan.policy.summary.summarizer == "none":
+        what = "are left out, and one sentence says so"
     if messages == 1:
         what = what.replace("become ", "becomes ").replace("are ", "is ")
     text = f"{counted(messages, 'message')}, {grouped(plan.tokens_summarized)} tokens {what}"

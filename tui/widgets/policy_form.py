@@ -121,6 +121,7 @@ class PolicyForm(LaidOutList):
         except PolicyError as error:
             self._error = plain(str(error), 400)
             self._lay_out()
+            self._show_error()
             return False
         self._error, self._entry = "", None
         before, self._policy = self._policy, made
@@ -128,6 +129,13 @@ class PolicyForm(LaidOutList):
         if made != before:
             self.post_message(self.Changed(self, field, made))
         return True
+
+    def _show_error(self) -> None:
+        """Scroll so far that what is wrong is seen under its field."""
+        last = max(at for at, line in enumerate(self.lines) if line[2] == "error")
+        height = self.scrollable_content_region.height
+        if last >= self.scroll_offset.y + height:
+            self.scroll_to(y=last - height + 1, animate=False)
 
     def action_step(self, step: int) -> None:
         """The next value, or the one before."""

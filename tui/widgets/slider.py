@@ -231,6 +231,7 @@ class Slider(SliderData, can_focus=True):
             focused=self.has_focus,
             held=self.has_focus or self._dragging,
             fill=palette.regions[self._region] if self._region else palette.accent,
+            worked_out=self.disabled,
         )
         if y == 0:
             strip = track_line(face, self._parts, palette)

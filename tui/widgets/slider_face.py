@@ -46,9 +46,16 @@ class Parts:
         return self.label + self.track
 
 
+#: What stands in the place of a number that is worked out, the longest that fits.
+_WORKED_OUT = ("what fits", "fits")
+
+
 @dataclass(frozen=True, slots=True)
 class Face:
-    """Everything a slider shows. `entry` is what is being typed, None while nothing is."""
+    """Everything a slider shows. `entry` is what is being typed, None while nothing is.
+
+    `worked_out`: there is no number to choose, since it is found out of other settings.
+    """
 
     label: str
     scale: Scale
@@ -63,6 +70,7 @@ class Face:
     focused: bool
     held: bool
     fill: Style
+    worked_out: bool = False
 
 
 def parts_for(width: int, label: str, unit: str, maximum: int) -> Parts:
@@ -107,6 +115,9 @@ def _box(face: Face, parts: Parts, palette: Palette) -> list[Segment]:
         ]
     room = max(len(grouped(face.scale.maximum)), _NUMBER)
     strong = palette.text + Style(bold=True)
+    if face.worked_out:
+        text = next((one for one in _WORKED_OUT if len(one) < parts.box), "")
+        return [Segment(right(text, parts.box - 1) + " ", palette.muted)]
     segments = [Segment(" " + right(grouped(face.value), room) + " ", strong)]
     rest = parts.box - room - 2
     if face.unit and rest > len(face.unit):

@@ -205,7 +205,7 @@ def _ours(shown: SummaryShown) -> list[Passage]:
         return [Passage(f"◌ {shown.reason or 'The summary is being made …'}", "muted")]
     if shown.state == "failed":
         return [
-            Passage("✕ No summary was made, so nothing is replaced.", "error"),
+            Passage("✕ No summary was made.", "error"),
             Passage(""),
             Passage(shown.reason, "text"),
         ]
