@@ -5,12 +5,16 @@ from __future__ import annotations
 import ast
 import json
 import tomllib
+from collections.abc import Callable
+from copy import copy
+from types import SimpleNamespace
 
 import pytest
 
 from compaction.errors import PolicyError
 from compaction.policy import Clause, Policy, Recent, Trigger, preset, presets
 from compaction.policy_export import export_policy, tools
+from compaction.policy_passes import ClearToolResults
 
 PYTHON = ("langchain", "pydantic-ai", "openhands", "letta")
 
@@ -81,3 +85,72 @@ def test_an_unknown_tool_and_an_unknown_window_are_said() -> None:
         export_policy(Policy(), "codx")
     with pytest.raises(PolicyError, match="give --budget"):
         export_policy(Policy(trigger=Trigger(reserve=10)), "codex")
+
+
+def test_what_langchain_refuses_is_not_written_for_it() -> None:
+    for name in ("claude-code", "codex", "goose", "anthropic-compact"):
+        setting = export_policy(preset(name), "langchain")
+        assert "keep=('messages', 1)" in setting.text
+        assert any("keep is at least one message" in each for each in setting.lost)
+    always = export_policy(preset("swe-agent"), "langchain")
+    assert "trigger=0, keep=5" in always.text
+    assert any(each.startswith("trigger: its clauses") for each in always.lost)
+
+
+class _Part:
+    def __init__(self, content: str, tool_name: str = "read") -> None:
+        self.content, self.tool_name = content, tool_name
+
+
+class _Request:
+    def __init__(self, *parts: object) -> None:
+        self.parts = list(parts)
+
+
+def _ran(name: str, budget: int, **more: object) -> Callable[[list[object]], list[object]]:
+    """The function of the snippet for pydantic-ai, with the classes it works on stood in for."""
+    setting = export_policy(preset(name).replace(budget=budget, **more), "pydantic-ai")
+    code = setting.text.partition("def ")
+    body = "def " + code[2].partition("\n\nagent =")[0].rstrip()
+
+    def replaced(thing: object, **changes: object) -> object:
+        made = copy(thing)
+        vars(made).update(changes)
+        return made
+
+    sizes = SimpleNamespace(dump_json=lambda messages: b"x" * 400 * len(messages))
+    scope: dict[str, object] = {
+        "ModelMessage": object, "ModelRequest": _Request, "ToolReturnPart": _Part,
+        "ModelMessagesTypeAdapter": sizes, "replace": replaced,
+    }  # fmt: skip
+    exec(body, scope)
+    return scope.get("compacted") or scope["cleared"]  # type: ignore[return-value]
+
+
+def test_the_snippet_for_pydantic_ai_runs_and_keeps_the_newest_message() -> None:
+    messages: list[object] = [_Request(), object(), _Request(_Part("x")), object(), _Request()]
+    keep_none = _ran("codex", 100)
+    assert keep_none(messages) == [messages[0], messages[-1]]
+    paired = _ran("default", 100, keep_recent=3)
+    assert paired(messages) == [messages[0], *messages[1:]]
+    assert _ran("codex", 10_000)(messages) is messages
+
+
+def test_the_snippet_of_a_policy_that_clears_takes_no_message_away() -> None:
+    policy = preset("anthropic-context-editing")
+    (each,) = [one for one in policy.before if isinstance(one, ClearToolResults)]
+    messages: list[object] = [_Request(_Part(f"page {n}")) for n in range(5)]
+    out = _ran("anthropic-context-editing", 100)(messages)
+    contents = [one.parts[0].content for one in out]  # type: ignore[attr-defined]
+    assert contents == [each.placeholder] * 2 + ["page 2", "page 3", "page 4"]
+    assert [one.parts[0].content for one in messages] == [f"page {n}" for n in range(5)]  # type: ignore[attr-defined]
+
+
+def test_a_window_that_is_assumed_and_a_trigger_that_cannot_be_are_told() -> None:
+    assert "200,000 tokens are assumed" in export_policy(preset("default"), "claude-code").lost[0]
+    large = export_policy(preset("default").replace(budget=500_000), "claude-code")
+    assert any("250 % of 200,000" in each for each in large.lost)
+    small = export_policy(preset("default").replace(budget=500), "claude-code")
+    assert any("under 2,000 tokens" in each for each in small.lost)
+    gemini = export_policy(preset("default").replace(budget=5_000_000), "gemini-cli")
+    assert any("a trigger of 5,000,000 tokens" in each for each in gemini.lost)

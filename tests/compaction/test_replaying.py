@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import compaction
+import sample_sessions
 from compaction.calls import call_starts
 from compaction.errors import PolicyError
 from compaction.groups import find_groups
@@ -23,13 +25,23 @@ from compaction.messages import (
     message,
 )
 from compaction.needing import forgotten, needs_of
-from compaction.policy import Clause, Head, Policy, Recent, SummaryBlock, Trigger
+from compaction.planning import Planner
+from compaction.policy import (
+    Clause,
+    Head,
+    Policy,
+    Recent,
+    SummaryBlock,
+    Trigger,
+    preset,
+    presets,
+)
 from compaction.pricing import Prices
 from compaction.replaying import Replay, recorded_walk, replay, uncompacted
-from compaction.replaying.accounting import unaccounted
+from compaction.replaying.accounting import taken, unaccounted
 from compaction.replaying.stepping import step
 from compaction.replaying.timeline import Timeline, timeline
-from compaction.replaying.walking import Walker, walkable
+from compaction.replaying.walking import Compaction, Walked, Walker, walkable
 from tests.compaction.planning_strategies import (
     assistant,
     calls,
@@ -79,13 +91,18 @@ def policies(draw: st.DrawFn) -> Policy:
         trigger=Trigger(budget, draw(st.sampled_from(["over", "reach"])), any=clauses),
         recent=Recent(unit, amount),
         head=Head(
-            draw(st.sampled_from(["system", "leading-system", "none"])),
+            kind := draw(st.sampled_from(["system", "leading-system", "none", "first"])),
+            draw(st.integers(0, 4)) if kind == "first" else 0,
             first_user=draw(st.booleans()),
             last_user=draw(st.sampled_from([False, False, True])),
             users=draw(st.sampled_from([0, 0, 300])),
         ),
         safety=draw(safeties(["off", "group", "turn"])),
-        summary=SummaryBlock(max_tokens=draw(st.sampled_from([50, 200, 1024]))),
+        summary=SummaryBlock(
+            draw(st.sampled_from(["user", "system"])),
+            max_tokens=draw(st.sampled_from([50, 200, 1024])),
+        ),
+        iterate=draw(st.sampled_from(["update", "roll-in"])),
         fit=draw(st.sampled_from(["none", "shrink-recent"])),
     )
 
@@ -314,3 +331,73 @@ def test_summaries_as_large_as_the_recorded_ones() -> None:
     assert len(sizes) > 2
     assert sizes[0] < sizes[1]
     assert set(sizes[1:]) == {sizes[1]}
+
+
+LOGIN = compaction.load(sample_sessions.path("login-refactor"))
+
+
+@pytest.mark.parametrize("name", presets())
+def test_a_replay_under_any_preset_accounts_for_all_and_can_be_asked(name: str) -> None:
+    counts = compaction.count(LOGIN, "chars/4")
+    groups = find_groups(LOGIN.messages)
+    needs = needs_of(LOGIN, counts)
+    for share in (0.15, 0.4):
+        policy = preset(name).replace(budget=int(counts.total * share))
+        run = replay(LOGIN, policy, counts=counts, groups=groups, summary="digest")
+        assert [each.code for each in run.findings if each.level == "error"] == []
+        assert len(run.summaries) in (0, len(run.compactions))
+        forgotten(needs, run.walked, run.summaries)
+        head = Planner(LOGIN, counts, groups).head_end(policy)
+        for each in run.compactions:
+            assert head <= each.start <= each.cut <= each.at
+            assert each.cut == each.start or each.replaced or each.stay
+
+
+def test_a_compaction_that_only_clears_keeps_what_stood_before_it() -> None:
+    counts = compaction.count(LOGIN, "chars/4")
+    policy = preset("claude-code").replace(budget=14_000, head=Head(pins=(4,)))
+    run = replay(LOGIN, policy, counts=counts)
+    alone = [n for n, each in enumerate(run.compactions) if each.cut == each.start]
+    made = [n for n, each in enumerate(run.compactions) if each.summary]
+    after = [n for n in alone if n > made[0]]
+    assert after
+    for number in after:
+        each, before = run.compactions[number], run.compactions[number - 1]
+        assert each.summary == 0
+        assert each.standing == before.standing > 0
+        assert (each.stay, each.cut) == (before.stay, before.cut)
+        assert each.cleared
+        assert taken(run.walked, number) == 0
+    assert run.summarized_at(4) is None
+
+
+def test_what_was_taken_counts_what_stays_and_what_stayed_till_then() -> None:
+    def made(start: int, cut: int, *stay: int) -> Compaction:
+        return Compaction(0, cut, start, cut, stay, 10, 1, 20, 11, 0)
+
+    walked = Walked((made(1, 10, 3, 7), made(10, 20, 7, 12, 13)), (), ())
+    assert [taken(walked, number) for number in (0, 1)] == [7, 9]
+
+
+def test_summaries_are_paid_for_where_a_model_writes_them() -> None:
+    counts = compaction.count(LOGIN, "chars/4")
+    prices = Prices("m", 1.0, 0.1, 1.25, 5.0, "a test")
+    written = replay(LOGIN, Policy(budget=40_000), counts=counts, prices=prices)
+    spent = written.totals
+    assert spent.summary_input > spent.summary_output > 0
+    plain = prices.cost(cached=spent.cached, written=spent.written, output=spent.output)
+    extra = (spent.summary_input * 0.1 + spent.summary_output * 5.0) / 1_000_000
+    assert written.money == pytest.approx(plain + extra)
+    for name in ("langchain-trim", "autogen-head-tail", "swe-agent"):
+        policy = preset(name).replace(budget=40_000)
+        none = replay(LOGIN, policy, counts=counts, prices=prices).totals
+        assert (none.summary_input, none.summary_output) == (0, 0)
+
+
+def test_a_first_request_behind_one_nobody_typed_is_the_open_one() -> None:
+    messages = [
+        message("user", "a note", injected=True), user(), assistant(), user(), assistant(),
+    ]  # fmt: skip
+    line = timeline(session_of(messages), counts_of([10] * 5), find_groups(messages))
+    for number, start in enumerate(line.starts):
+        assert line.unanswered[number] == find_groups(messages[:start]).unanswered

@@ -201,3 +201,35 @@ def test_no_encoding_of_the_terminal_breaks_printing(
     assert ran.returncode in {0, 1}
     assert b"Traceback" not in ran.stderr
     assert ran.stdout
+
+
+def test_an_output_that_cannot_be_is_refused_before_a_summary_is_made(
+    cli: Cli, tmp_path: Path
+) -> None:
+    session = sample_sessions.path("login-refactor")
+    ran, there = tmp_path / "ran", tmp_path / "there.jsonl"
+    there.write_text("mine")
+    command = f"command:touch {ran}; echo Short."
+    for output in (there, tmp_path, tmp_path / "no" / "such.jsonl", session):
+        done = cli("export", session, "--budget", "20k", "-o", output, "--summarizer", command)
+        assert done.code == 2
+        assert not ran.exists()
+    assert there.read_text() == "mine"
+
+
+@pytest.mark.parametrize("call", ["sys.exit(1)", "sys.exit()", "raise SystemExit('no')"])
+def test_code_of_ones_own_that_leaves_is_a_failure_of_it(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    (tmp_path / "leaving.py").write_text(f"import sys\n\ndef make(messages=None):\n    {call}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    session, out = sample_sessions.path("login-refactor"), tmp_path / "out.jsonl"
+    made = cli(
+        "export", session, "--budget", "20k", "-o", out, "--summarizer", "python:leaving:make"
+    )
+    assert made.code == 3
+    assert "SystemExit" in made.err
+    assert not out.exists()
+    policy = cli("plan", session, "--policy", f"{tmp_path / 'leaving.py'}:make")
+    assert policy.code == 2
+    assert "SystemExit" in policy.err

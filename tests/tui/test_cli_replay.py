@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import compaction
+import sample_sessions
 from tests.tui.running import Cli
 
 
@@ -169,3 +170,62 @@ def test_a_value_that_cannot_be_is_said(cli: Cli, talk: Path) -> None:
     assert ran.code == 0
     assert "keep_recent 0.5 cannot be under this policy" in ran.err
     assert [each["values"] for each in ran.json["settings"]] == [[900, 4]]
+
+
+def test_what_was_not_looked_at_is_not_said_to_be_none(cli: Cli, talk: Path) -> None:
+    told = cli("sweep", talk, "--budgets", "600,900", "--keep-recents", "2", "--no-needed").out
+    assert "what is lost was not looked at" in told
+    assert "—" in told
+    assert "Recommended" not in told
+    refused = cli("recommend", talk, "--no-needed")
+    assert refused.code == 2
+    assert "--no-needed leaves nothing to hold the cost against" in refused.err
+
+
+def test_a_comparison_has_one_way_of_counting_whatever_the_order(cli: Cli, talk: Path) -> None:
+    names = ["claude-code", "default", "langmem"]
+    seen = []
+    for order in (names, names[::-1]):
+        policies = [part for name in order for part in ("--policy", name)]
+        told = cli("compare", talk, "--budget", "900", *policies, "--json").json
+        [base] = told["baselines"]
+        costs = {each["values"][0]: each["cost"] for each in told["settings"]}
+        seen.append((base["sent"], costs))
+    assert seen[0] == seen[1]
+    exact = cli("compare", talk, "--budget", "900", "--policy", "default", "--tokenizer", "chars/4")
+    assert "counted with chars/4" in exact.out
+
+
+def test_two_policies_of_one_name_are_called_as_they_were_given(
+    cli: Cli, talk: Path, tmp_path: Path
+) -> None:
+    own = tmp_path / "mine.yaml"
+    own.write_text("name: default\nrecent: {messages: 3}\n")
+    told = cli("compare", talk, "--budget", "900", "--policy", "default", "--policy", own, "--json")
+    assert {each["values"][0] for each in told.json["settings"]} == {"default", str(own)}
+
+
+def test_a_compaction_in_place_names_no_range(cli: Cli, tmp_path: Path) -> None:
+    login = sample_sessions.path("login-refactor")
+    shown = cli("replay", login, "--policy", "swe-agent", "--budget", "60k").out
+    assert "changed in place" in shown
+    assert "#-1" not in shown
+    assert "replay-account" not in shown
+    told = cli("replay", login, "--policy", "swe-agent", "--budget", "60k", "--json").json
+    assert all(each["summarized"][0] == each["summarized"][1] for each in told["compactions"])
+    assert sum(len(each["cleared"]) for each in told["compactions"]) > 20
+
+
+def test_of_a_file_of_many_conversations_it_is_said_that_one_was_replayed(cli: Cli) -> None:
+    hall = sample_sessions.path("town-hall-triage")
+    ran = cli("sweep", hall, "--budgets", "900", "--keep-recents", "2")
+    assert "conversations was replayed, the one that is opened first" in ran.err
+
+
+def test_a_folder_without_sessions_is_told_from_one_that_is_not_there(
+    cli: Cli, tmp_path: Path
+) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "no file in this folder may be a session" in cli("sweep", empty).err
+    assert "there is no such file" in cli("sweep", tmp_path / "missing").err

@@ -140,3 +140,50 @@ def test_combinations_that_cannot_be_are_left_out() -> None:
     assert [each.values for each in found] == [(400, 300), (2_000, 300), (2_000, 900)]
     with pytest.raises(PolicyError, match="above the budget of 400"):
         settings_of(Policy(), {"budget": [400], "trigger.target": [900]})
+
+
+def test_nothing_is_said_of_what_nobody_looked_at() -> None:
+    found = sweep([session()], budgets=[600, 1_200], keep_recents=[2, 6], needed_later=False)
+    assert {row.lost for row in found.rows} == {row.refetched for row in found.rows} == {None}
+    assert [each.lost for each in found.totals()] == [None] * 4
+    assert found.recommend() is None
+    [only] = found.front()
+    assert only.cost == min(each.cost for each in found.totals())
+
+
+def test_sessions_that_never_compact_tell_no_settings_apart() -> None:
+    found = sweep([session(2)], budgets=[50_000, 90_000], keep_recents=[2, 20])
+    advice = found.recommend()
+    assert advice is not None
+    assert found.values[advice.setting] == (90_000, 20)
+    assert advice.why.startswith("No setting would have compacted anything: the largest context")
+    assert "less cost" not in advice.why
+
+
+def test_the_advice_tells_what_was_left_aside_and_what_makes_no_difference() -> None:
+    talk = session()
+    found = sweep([talk], budgets=[300, 600, 2_400], keep_recents=[2, 6])
+    totals = found.totals()
+    best = min(each.late + each.soon for each in totals)
+    aside = sum(each.late + each.soon > best for each in totals)
+    advice = found.recommend()
+    assert advice is not None
+    assert aside
+    assert f"{aside} settings were left aside" in advice.why
+    fit = sweep(
+        [talk], policy=Policy(budget=700, recent=Recent("fit")),
+        axes={"budget": [900], "failure": ["keep", "truncate"]},
+    ).recommend()  # fmt: skip
+    assert fit is not None
+    assert "failure makes no difference there." in fit.why
+
+
+def test_the_cost_in_tokens_counts_summaries() -> None:
+    totals = sweep([session()], budgets=[600], keep_recents=[2]).totals()
+    [one] = totals
+    assert one.money is None
+    cached = one.sent - one.written
+    assert one.summary_output > 0
+    assert one.cost == pytest.approx(
+        one.written + (cached + one.summary_input) / 10 + one.summary_output * 5
+    )

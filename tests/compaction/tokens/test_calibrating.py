@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compaction.calls import last_report
 from compaction.compacting import compact
 from compaction.messages import (
     Media,
@@ -178,3 +179,45 @@ def test_messages_and_overhead_add_up_to_what_the_last_response_read(
     assert made.overhead >= 0
     assert made.between(0, told.covered) + made.overhead == told.reported
     assert all(each >= 0 for each in made.tokens)
+
+
+def _kept_behind_a_summary(*, later: bool) -> Session:
+    """What this program leaves: its summary, then messages that reported the list before."""
+    messages = [
+        message("user", "Summary of 40 messages.", summary="compaction"),
+        message("user", "word " * 60),
+        said(50_000),
+        message("user", "word " * 60),
+        said(50_400),
+    ]
+    if later:
+        messages += [message("user", "word " * 60), said(2_000), message("user", "word " * 60)]
+        messages += [said(2_300)]
+    return session(*messages)
+
+
+def test_usage_from_before_a_summary_of_this_program_is_not_believed() -> None:
+    stale = _kept_behind_a_summary(later=False)
+    assert calibrate(stale, count(stale)) is None
+    assert last_report(stale.messages) is None
+    going_on = _kept_behind_a_summary(later=True)
+    made = calibrate(going_on, count(going_on))
+    assert made is not None
+    assert made.calibration is not None
+    assert made.calibration.responses == 2
+    assert made.prefix[8] + made.overhead == 2_300
+    assert last_report(going_on.messages) == 8
+
+
+def test_a_last_response_that_read_something_else_leaves_the_messages_their_tokens() -> None:
+    messages: list[Message] = []
+    for turn in range(6):
+        messages += [message("user", "word " * 200), said(30_000 + 500 * (turn + 1))]
+    messages += [message("user", "word " * 200), said(12_000)]
+    talk = session(*messages)
+    made = calibrate(talk, count(talk))
+    assert made is not None
+    assert made.calibration is not None
+    assert made.calibration.reported == 33_000
+    assert min(made.tokens) > 0
+    assert made.overhead + made.prefix[11] == 33_000
