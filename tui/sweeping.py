@@ -145,6 +145,8 @@ def swept_map(
         for name in names
     }
     best = found.recommend()
+    # Equal settings are marked alike.
+    front = {(each.cost, each.lost) for each in found.front()}
     # Where nothing is ever compacted there is nothing to take.
     taken = best if any(each.compactions or each.late for each in totals.values()) else None
     heat = Heat(
@@ -152,7 +154,9 @@ def swept_map(
         amounts=tuple(amounts),
         unit=policy.recent.unit,
         values=values,
-        front=frozenset(cell_of[each.setting] for each in found.front()),
+        front=frozenset(
+            cell_of[each.setting] for each in totals.values() if (each.cost, each.lost) in front
+        ),
         best=cell_of[taken.setting] if taken is not None else None,
         dollars=past.prices is not None,
     )

@@ -258,18 +258,17 @@ def _replaced(
         nodes = [scan(text, keys, leaves=True) for text in texts]
     except (UnicodeDecodeError, exact.ExactError, RecursionError):
         return None
-    edits: list[list[tuple[int, int, bytes]]] = [[] for _ in raws]
-    for number, node in enumerate(nodes):
-        edits[number] += _members_gone(node, without)
-    both = [(node, style_of(raw)) for node, raw in zip(nodes, raws, strict=True)]
+    edits = [list(_members_gone(node, without)) for node in nodes]
+    styles = [style_of(raw) for raw in raws]
+    sought = _sought(changes)
+    atlases = [_Atlas(node, sought) for node in nodes]
     for change in changes:
-        found = [list(_results(node, change, style)) for node, style in both]
+        found = [list(_results(*pair, change)) for pair in zip(atlases, styles, strict=True)]
         if copies or not any(found):
+            more = [list(_copies(*pair, change)) for pair in zip(atlases, styles, strict=True)]
             short = all(len(text) < _TELLING for text in change.old)
-            more = [list(_places(node, change, style)) for node, style in both]
-            if short and sum(map(len, more)) > 1:
-                more = [[] for _ in both]
-            found = [one + two for one, two in zip(found, more, strict=True)]
+            if not short or sum(map(len, more)) <= 1:
+                found = [one + two for one, two in zip(found, more, strict=True)]
         if not any(found):
             return None
         for number, places in enumerate(found):
@@ -278,16 +277,59 @@ def _replaced(
 
 
 class _Sought(NamedTuple):
-    """What is looked for in a record: texts, and values that stand as themselves."""
+    """What is looked for in a record: texts, ids of calls, rows of texts, and the spelling of
+    values that stand as themselves.
+    """
 
     texts: frozenset[str]
-    values: tuple[object, ...]
+    calls: frozenset[str]
+    rows: frozenset[tuple[str, ...]]
+    values: frozenset[str]
 
 
 def _sought(changes: Sequence[_Change]) -> _Sought:
-    texts = {text for change in changes for text in (*change.old, change.call) if text}
-    values = tuple(change.value for change in changes if change.value is not None)
-    return _Sought(frozenset(texts), values)
+    return _Sought(
+        frozenset(text for change in changes for text in (*change.old, change.call) if text),
+        frozenset(change.call for change in changes if change.call),
+        frozenset(change.old for change in changes if len(change.old) > 1),
+        frozenset(exact.dumps(change.value) for change in changes if change.value is not None),
+    )
+
+
+def _is_sought(value: object, sought: _Sought) -> bool:
+    return bool(sought.values) and exact.dumps(value) in sought.values
+
+
+class _Atlas:
+    """Where in one record what is looked for stands, found in one walk."""
+
+    def __init__(self, root: Node, sought: _Sought) -> None:
+        self.texts: dict[str, list[Node]] = {}
+        #: Objects with the id of a call among their members.
+        self.holders: dict[str, list[Node]] = {}
+        self.rows: dict[tuple[str, ...], list[Node]] = {}
+        self.values: dict[str, list[Node]] = {}
+        self._walk(root, sought)
+
+    def _walk(self, node: Node, sought: _Sought) -> None:
+        value = node.value
+        if isinstance(value, str):
+            if value in sought.texts:
+                self.texts.setdefault(value, []).append(node)
+            return
+        if not isinstance(value, (dict, list)):
+            return
+        if _is_sought(value, sought):
+            self.values.setdefault(exact.dumps(value), []).append(node)
+        if node.items and sought.rows and (held := _held(node)) in sought.rows:
+            self.rows.setdefault(held, []).append(node)
+        for member in node.members or ():
+            own = member.node.value
+            if isinstance(own, str) and own in sought.calls:
+                self.holders.setdefault(own, []).append(node)
+            self._walk(member.node, sought)
+        for item in node.items or ():
+            self._walk(item, sought)
 
 
 def _leads(value: object, sought: _Sought, keys: set[str]) -> bool:
@@ -296,7 +338,7 @@ def _leads(value: object, sought: _Sought, keys: set[str]) -> bool:
         return value in sought.texts
     if not isinstance(value, (dict, list)):
         return False
-    found = value in sought.values
+    found = _is_sought(value, sought)
     if isinstance(value, list):
         for item in value:
             found = _leads(item, sought, keys) or found
@@ -320,48 +362,57 @@ def _members_gone(node: Node, without: Collection[str]) -> Iterator[tuple[int, i
             yield member.start, following, b""
 
 
-def _results(node: Node, change: _Change, style: exact.Style) -> Iterator[tuple[int, int, bytes]]:
+_Edit = tuple[int, int, bytes]
+
+
+def _results(atlas: _Atlas, style: exact.Style, change: _Change) -> Iterator[_Edit]:
     """Where the result of a call stands: beside its id, under one of the usual names."""
-    members = node.members or ()
-    if change.call and any(member.node.value == change.call for member in members):
-        held = next((found for name in _CONTENTS if (found := node.get(name)) is not None), None)
-        if held is not None and (inside := list(_places(held, change, style))):
+    for holder in atlas.holders.get(change.call, ()):
+        held = next((found for name in _CONTENTS if (found := holder.get(name))), None)
+        if held is None:
+            continue
+        inside = list(_within(held, style, change))
+        if inside:
             yield from inside
-            return
-        if held is not None:
-            blocks = [{"type": "text", "text": text} for text in change.new]
-            listed = isinstance(held.value, list) or len(blocks) != 1
-            new: object = blocks if listed else change.new[0]
-            yield held.start, held.end, exact.dump_bytes(new, style)
-            return
-    for inner in (*(member.node for member in members), *(node.items or ())):
-        yield from _results(inner, change, style)
+            continue
+        blocks = [{"type": "text", "text": text} for text in change.new]
+        listed = isinstance(held.value, list) or len(blocks) != 1
+        new: object = blocks if listed else change.new[0]
+        yield held.start, held.end, exact.dump_bytes(new, style)
 
 
-def _places(node: Node, change: _Change, style: exact.Style) -> Iterator[tuple[int, int, bytes]]:
-    """Where in a value the old texts stand, and what is to stand there."""
-    if not change.old:
+def _within(held: Node, style: exact.Style, change: _Change) -> Iterator[_Edit]:
+    """Where in the content of one result the old texts stand."""
+    sought = _sought([change._replace(call="")])
+    yield from _copies(_Atlas(held, sought), style, change)
+
+
+def _copies(atlas: _Atlas, style: exact.Style, change: _Change) -> Iterator[_Edit]:
+    """Where the old texts stand, and what is to stand there."""
+    if len(change.old) > 1:
+        for row in atlas.rows.get(change.old, ()):
+            yield from _in_row(row, style, change)
         return
-    if node.items is not None and len(change.old) > 1 and _held(node) == change.old:
-        # Blocks in a row: the first ones take the new texts, the others go.
-        kept = node.items[: len(change.new)]
-        for item, old, new in zip(kept, change.old, change.new, strict=False):
-            yield from _places(item, _Change((old,), (new,)), style)
-        if len(kept) < len(node.items) and kept:
-            yield kept[-1].end, node.items[-1].end, b""
+    if len(change.old) != 1 or len(change.new) != 1:
         return
-    if len(change.old) == len(change.new) == 1:
-        old, new = change.old[0], change.new[0]
-        if node.value == old and isinstance(node.value, str):
-            yield node.start, node.end, exact.dump_bytes(new, style)
-            return
-        if change.value is not None and node.value == change.value:
+    old, new = change.old[0], change.new[0]
+    for node in atlas.texts.get(old, ()):
+        yield node.start, node.end, exact.dump_bytes(new, style)
+    if change.value is not None:
+        for node in atlas.values.get(exact.dumps(change.value), ()):
             yield node.start, node.end, new.encode()
-            return
-    for member in node.members or ():
-        yield from _places(member.node, change, style)
-    for item in node.items or ():
-        yield from _places(item, change, style)
+
+
+def _in_row(row: Node, style: exact.Style, change: _Change) -> Iterator[_Edit]:
+    """Of blocks in a row the first ones take the new texts; the others go."""
+    items = row.items or ()
+    kept = items[: len(change.new)]
+    for item, new in zip(kept, change.new, strict=False):
+        text = item if isinstance(item.value, str) else item.get("text")
+        if text is not None:
+            yield text.start, text.end, exact.dump_bytes(new, style)
+    if kept and len(kept) < len(items):
+        yield kept[-1].end, items[-1].end, b""
 
 
 def _held(node: Node) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -207,6 +209,59 @@ def test_behind_a_summary_too() -> None:
     last = next(each for each in kept if each["uuid"] == "u10")
     assert last["message"]["content"] == [result("t2", GONE, cache=2)]
     assert last["x"] == 1.5
+
+
+def test_the_full_history_is_written_anew() -> None:
+    contents = [
+        ("user", "Look."),
+        ("assistant", [use("t1")]),
+        ("user", [result("t1", LONG)]),
+        ("assistant", [{"type": "text", "text": "Yes."}]),
+    ]
+    # Behind a boundary of the tool the rest is gone; the whole is asked for all the same.
+    gone = re.sub(rb'"u(\d)"', rb'"v\1"', claude(*contents))
+    boundary = line(
+        type="system", subtype="compact_boundary", content="Conversation compacted",
+        uuid="b", parentUuid=None, logicalParentUuid="v3", sessionId="s",
+        timestamp="2026-01-02T03:05:00.000Z",
+    )  # fmt: skip
+    live = claude(("user", "Go on."), ("assistant", [{"type": "text", "text": "Done."}]))
+    live = live.replace(b'"parentUuid": null', b'"parentUuid": "b"')
+    session = compaction.load(gone + boundary + live, history="full")
+    assert len(session) == 6
+    policy = Policy(
+        budget=1, keep_recent=0, before=(CLEAR,), safety=Safety("off"),
+        summary=SummaryBlock(middle="keep"),
+    )  # fmt: skip
+    done = compaction.compact(compaction.plan(session, policy))
+    assert list(done.plan.cleared) == [2]
+    again = compaction.load(render_bytes(done)[0])
+    assert _content(again.messages) == _content(done.messages)
+
+
+def test_the_work_grows_with_the_results_of_a_message_and_not_faster() -> None:
+    def steps(many: int) -> int:
+        contents = [
+            ("user", "Go."),
+            ("assistant", [use(f"t{n}", n=n) for n in range(many)]),
+            ("user", [result(f"t{n}", f"{n} {LONG}") for n in range(many)]),
+            ("assistant", [{"type": "text", "text": "Yes."}]),
+        ]
+        done = cleared(claude(*contents), ClearToolResults(keep=1, inputs=True, placeholder=GONE))
+        calls = 0
+
+        def count(_frame: object, event: str, _arg: object) -> None:
+            nonlocal calls
+            calls += event == "call"
+
+        sys.setprofile(count)
+        try:
+            render_bytes(done)
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    assert steps(160) < 5 * steps(40)
 
 
 @pytest.mark.parametrize("name", [each.name for each in sample_sessions.samples()])
