@@ -177,7 +177,8 @@ def summary_options(command: Command) -> Command:
         click.option(
             "--summarizer",
             metavar="SPEC",
-            help="digest (offline, the default), none, command:…, or python:module:function.",
+            help="digest (offline, the default), none, command:…, python:module:function, "
+            "openai:MODEL or anthropic:MODEL (a key in OPENAI_API_KEY or ANTHROPIC_API_KEY).",
         ),
         click.option(
             "--summary-file",

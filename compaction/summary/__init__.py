@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from compaction.errors import SummarizerError
 from compaction.summary.callables import FromCallable
@@ -10,6 +11,9 @@ from compaction.summary.command import Command
 from compaction.summary.digest import Digest
 from compaction.summary.placeholder import Placeholder
 from compaction.summary.protocol import Summarizer, SummaryRequest
+
+if TYPE_CHECKING:
+    from compaction.summary.chat_api import Api
 
 __all__ = [
     "Command",
@@ -21,14 +25,15 @@ __all__ = [
     "summarizer_named",
 ]
 
-_FORMS = "digest, none, command:…, python:module:function"
+_FORMS = "digest, none, command:…, python:module:function, openai:MODEL, anthropic:MODEL"
 
 
 def summarizer_named(spec: str) -> Summarizer:
-    """The summarizer that `spec` names: `digest`, `none`, `command:SHELL LINE` or
-    `python:module:function`.
+    """The summarizer that `spec` names: `digest`, `none`, `command:SHELL LINE`,
+    `python:module:function`, `openai:MODEL` or `anthropic:MODEL`.
 
-    Raises SummarizerError when the name is unknown, the command empty, or the function missing.
+    Raises SummarizerError when the name is unknown, the command empty, the function missing, or
+    no key for the model is set.
     """
     kind, _, rest = spec.strip().partition(":")
     match kind:
@@ -42,8 +47,19 @@ def summarizer_named(spec: str) -> Summarizer:
             return Command(rest.strip())
         case "python":
             return _from_module(rest, spec)
+        case "openai":
+            return _model("openai", rest)
+        case "anthropic":
+            return _model("anthropic", rest)
         case _:
             raise SummarizerError(f"No summarizer is called {spec!r}; known are {_FORMS}.")
+
+
+def _model(api: Api, model: str) -> Summarizer:
+    # What speaks to a server is imported when somebody wants one to be spoken to.
+    from compaction.summary.chat_api import ChatApi
+
+    return ChatApi(api, model)
 
 
 def _from_module(place: str, spec: str) -> Summarizer:
