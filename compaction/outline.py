@@ -153,4 +153,12 @@ class Outline:
             kept=kept,
             recent=prefix[len(prefix) - 1] - prefix[cut],
             summary=summary_estimate(self.policy, summarized),
+            changed=self._changed(cut),
         )
+
+    def _changed(self, cut: int) -> int:
+        """The tokens of recent messages that passes change, as they are then."""
+        eased, n = self.eased, self.planner.groups.n
+        if eased is None:
+            return 0
+        return eased.had(cut, n) - (eased.freed(n) - eased.freed(cut))

@@ -22,7 +22,10 @@ _CLIPS = "The policy (fit: clip-largest) shortens the largest recent tool result
 
 
 class Sizes(NamedTuple):
-    """The tokens of every part of a list cut at `cut`; `summary` is an estimate."""
+    """The tokens of every part of a list cut at `cut`; `summary` is an estimate.
+
+    `changed` are those of `recent` that passes change, as they are then.
+    """
 
     head_end: int
     cut: int
@@ -32,6 +35,7 @@ class Sizes(NamedTuple):
     kept: int
     recent: int
     summary: int
+    changed: int = 0
 
     @property
     def fixed(self) -> int:
@@ -50,7 +54,8 @@ def _parts(sizes: Sizes) -> str:
         ("overhead", sizes.overhead, ""),
         ("head", sizes.head, ""),
         ("pinned", sizes.kept, ""),
-        ("recent", sizes.recent, ""),
+        ("cleared", sizes.changed, ""),
+        ("recent", sizes.recent - sizes.changed, ""),
         ("summary", sizes.summary, "about "),
     )
     return ", ".join(f"{name} {about}{size:,}" for name, size, about in named if size)
@@ -78,6 +83,9 @@ def _largest(planner: Planner, sizes: Sizes) -> str:
     # Worth saying only where max_tokens is what bounds it.
     if sizes.summary > tokens[biggest] and sizes.summary * 4 < sizes.summarized:
         return f"the summary alone may take {sizes.summary:,}; a lower max_tokens makes it smaller"
+    if sizes.changed:
+        # The largest by its size in the file may be one of those that are changed.
+        return ""
     role = planner.session.messages[biggest].role
     return f"message #{biggest} ({role}) alone takes {tokens[biggest]:,}"
 

@@ -98,6 +98,14 @@ def test_what_clearing_spares(each: ClearToolResults, gone: list[int]) -> None:
         assert "nothing to change" in done.plan.reason
 
 
+def test_a_budget_out_of_reach_names_what_is_cleared_apart() -> None:
+    made = cleared(WORK, ClearToolResults(keep=1)).plan
+    assert made.tokens_cleared > 0
+    parts = f"cleared {made.tokens_cleared:,}, recent {made.tokens_recent:,})"
+    assert parts in made.unreachable
+    assert "alone takes" not in made.unreachable
+
+
 def test_clearing_spares_what_is_no_larger_than_said() -> None:
     work = [*WORK[:5], result("c1", "north gate " * 30), *WORK[6:]]
     size = count(session_of(work)).tokens[5]
