@@ -10,6 +10,9 @@ from compaction.messages import Message
 #: Who wrote a summary that this program made.
 OWN = "compaction"
 
+#: What a response reads after a compaction, at the most, of what was read before it.
+_DROP = 0.75
+
 
 def call_starts(messages: Sequence[Message], first: int = 0) -> array[int]:
     """The index of the first message of every response, ascending, from message `first` on.
@@ -33,22 +36,25 @@ def call_starts(messages: Sequence[Message], first: int = 0) -> array[int]:
 def reports_from(messages: Sequence[Message]) -> int:
     """The first message whose reported usage is of this list; their number where there is none.
 
-    What stays behind a summary of this program reported the list before it was compacted. A
-    response that read less than the one before it is the first of the compacted list.
+    What stays behind a summary reported the list before it was compacted. Where times are known,
+    that is what is not later than the summary; elsewhere, behind one of this program, everything
+    up to a response that read far less than those before it.
     """
-    summary = next(
-        (at for at in range(len(messages) - 1, -1, -1) if messages[at].summary == OWN), -1
-    )
+    summary = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].summary), -1)
     if summary < 0:
         return 0
-    before = 0
+    made, ours = messages[summary].time, messages[summary].summary == OWN
+    most = 0
     for index in range(summary + 1, len(messages)):
-        usage = messages[index].usage
+        usage, time = messages[index].usage, messages[index].time
         if usage is None or usage.context <= 0:
             continue
-        if usage.context < before:
+        if made and time:
+            if time > made:
+                return index
+        elif not ours or usage.context < most * _DROP:
             return index
-        before = usage.context
+        most = max(most, usage.context)
     return len(messages)
 
 

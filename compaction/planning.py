@@ -275,7 +275,7 @@ def _reason(
         left = "is" if members == 1 else "are"
         what = f"{held} {left} left out, and one sentence says so"
     if policy.summary.middle == "drop":
-        what = f"{held} are dropped without a summary"
+        what = f"{held} {'is' if members == 1 else 'are'} dropped without a summary"
     if not freed:
         return f"{cause}: {what}"
     cleared = f"{cause}: clearing in place frees {freed:,} tokens"

@@ -58,7 +58,8 @@ def _claude_code(policy: Policy) -> ToolSetting:
     lost = (*_assumed(policy, window), *lost)
     if percent < 1:
         lost = (f"a trigger under {window // 100:,} tokens, 1 % of the window", *lost)
-    if percent > 83:
+    # The tool's own limit is 83.5 %; what is over it by more than rounding cannot be said.
+    if 100 * budget / window > 83.5:
         above = (
             f"a trigger of {percent} % of {window:,} tokens: the override can only lower the "
             "tool's own limit of about 83 %"
@@ -115,6 +116,9 @@ def _langchain(policy: Policy) -> ToolSetting:
     if policy.summary.middle == "summarize":
         keep, note = _langchain_keep(policy)
         lost += note
+        counted = [(clause.turns, clause.groups) for clause in _clauses(policy)]
+        if any(each != (None, None) for each in counted):
+            lost.append("trigger: turns and groups; it goes by messages and tokens")
         imports.append("SummarizationMiddleware")
         middleware.append(
             "SummarizationMiddleware(\n"
@@ -136,9 +140,13 @@ def _langchain(policy: Policy) -> ToolSetting:
     return ToolSetting("langchain", "Python, langchain 1.5", text, tuple(lost))
 
 
+def _clauses(policy: Policy) -> tuple[Clause, ...]:
+    return (*policy.trigger.any, *policy.trigger.all)
+
+
 def _edit_trigger(policy: Policy) -> int:
     """The tokens from which results are cleared: none where the clauses ask for none."""
-    clauses = (*policy.trigger.any, *policy.trigger.all)
+    clauses = _clauses(policy)
     asked = [clause.tokens for clause in clauses if clause.tokens is not None]
     if clauses:
         return min(asked, default=0)
@@ -148,14 +156,14 @@ def _edit_trigger(policy: Policy) -> int:
 def _langchain_trigger(policy: Policy) -> str:
     """The clauses of a trigger: a mapping is one whose limits must all hold, a list any of them."""
     trigger = policy.trigger
-    if not trigger.any and not trigger.all:
-        return repr(("tokens", _budget(policy)))
-    clauses = [_reached(clause) for clause in trigger.any]
+    clauses = [limits for clause in trigger.any if (limits := _reached(clause))]
     together: dict[str, int] = {}
     for clause in trigger.all:
         together |= _reached(clause)
     if together:
         clauses = [{**together, **clause} for clause in clauses] or [together]
+    if not clauses:
+        return repr(("tokens", _budget(policy)))
     pairs = [next(iter(clause.items())) for clause in clauses if len(clause) == 1]
     if len(pairs) == len(clauses):
         return repr(pairs[0] if len(pairs) == 1 else pairs)
@@ -166,9 +174,7 @@ def _reached(clause: Clause) -> dict[str, int]:
     """The limits of a clause as those that reaching is enough for."""
     more = clause.when == "over"
     limits = {"tokens": clause.tokens, "messages": clause.messages}
-    return {name: limit + more for name, limit in limits.items() if limit is not None} or {
-        "messages": 1
-    }
+    return {name: limit + more for name, limit in limits.items() if limit is not None}
 
 
 def _langchain_keep(policy: Policy) -> tuple[str, list[str]]:
@@ -311,6 +317,8 @@ def _openhands(policy: Policy) -> ToolSetting:
         lost.append(f"head: {policy.head.kind}; keep_first counts events")
     if not counts:
         lost.append("events do not count here; the condenser also compacts from its max_size on")
+    if len(_clauses(policy)) > len(counts):
+        lost.append("trigger: its other clauses; the condenser goes by events and tokens")
     text = (
         "from openhands.sdk import Agent, LLM\n"
         "from openhands.sdk.context.condenser import LLMSummarizingCondenser\n\n"

@@ -144,10 +144,11 @@ def _tell_done(result: Compacted, path: str, name: str, written: int) -> None:
     if not result.made:
         note(f"wrote {where}: {messages}, nothing compacted: {result.plan.reason}")
         return
-    saved = share(result.tokens_before - result.tokens_after, result.tokens_before)
+    gone = result.tokens_before - result.tokens_after
+    how = f"saves {share(gone, result.tokens_before)}" if gone > 0 else f"{-gone:,} more"
     note(
         f"wrote {where}: {messages}, {result.tokens_before:,} -> {result.tokens_after:,} tokens "
-        f"(saves {saved}), {written:,} bytes of {name}."
+        f"({how}), {written:,} bytes of {name}."
     )
 
 

@@ -81,7 +81,9 @@ class _Writing:
         envelope = self._envelope(messages)
         for span in self._document.titles[-1:]:
             yield self._mended.line(self._source, span)
-        self._time = next((message.time for message in messages if message.time), _NO_TIME)
+        # The list was compacted after its last message: what stays is older than its summary.
+        self._time = max((message.time for message in messages if message.time), default=_NO_TIME)
+        compacted_at = self._time
         yield self._boundary(envelope, messages)
         run: list[Message] = []
         for index, message in enumerate(messages):
@@ -90,6 +92,8 @@ class _Writing:
                 continue
             yield from self._kept(run)
             run = []
+            if message.summary:
+                self._time = compacted_at
             yield from self._made(message, index, envelope)
         yield from self._kept(run)
         kept = {one for message in messages for one in message.results}

@@ -61,11 +61,15 @@ class DigestSizes:
         from compaction.summary import Digest, SummaryRequest
         from compaction.tokens import count_message
 
-        del replaced
         block, counting = self._block, self._line.counts.counter
+        limit = block.max_tokens
+        if block.accept == "smaller":
+            # As where it is really made: smaller than what it replaces, with its frame.
+            empty = message(block.role, wrap_summary("", block, end), summary="compaction")
+            limit = max(1, min(limit, replaced - count_message(empty, counting) - 1))
         request = SummaryRequest(
             self._line.session.messages[start:end],
-            block.max_tokens,
+            limit,
             counting,
             previous=tuple(self.texts[-1:]),
         )

@@ -119,7 +119,11 @@ class _Steps:
             place for place, entry in enumerate(self.listed) if entry.index in self.policy.head.pins
         )
         head = replace(self.policy.head, pins=pins)
-        return Planner(session, counts).plan(self.policy.replace(head=head))
+        plan = Planner(session, counts).plan(self.policy.replace(head=head))
+        if "shrink-recent" in self.policy.fit_steps and plan.summarizes:
+            while (smaller := plan.shrink(plan.summary_estimate)) is not None:
+                plan = smaller
+        return plan
 
     def compact(self, call: int, plan: Plan) -> Compaction:
         """Carry out a plan on the list, with a summary of the size that is expected."""

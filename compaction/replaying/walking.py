@@ -256,6 +256,10 @@ class _Walk:
         """Compact before `call`."""
         before, start = self.context(call), self.cut
         cut = self.cut_at(call)
+        if self.policy.fit_steps == ("shrink-recent",):
+            # With its summary the list is made to fit by keeping less.
+            latest = self.latest(call, self.line.starts[call])
+            cut = self.first_fitting(cut, latest, call, summarized=True)
         replaced, kept = self.replaced(cut)
         estimate = summary_estimate(self.policy, replaced)
         self.summary = self.size(replaced, start, cut) if self.size is not None else estimate
@@ -330,10 +334,17 @@ class _Walk:
             cut = cuts[at - 1] if at else self.head_end
         return min(cut, latest)
 
-    def first_fitting(self, cut: int, latest: int, call: int) -> int:
-        """The earliest safe cut from `cut` on after which the list keeps the budget."""
+    def first_fitting(
+        self, cut: int, latest: int, call: int, *, summarized: bool = False
+    ) -> int:
+        """The earliest safe cut from `cut` on after which the list keeps the budget.
+
+        What fits is found without a summary first where the recent part gives way to the real one;
+        with `summarized` that is counted in.
+        """
         cut = max(cut, self.cut)
-        without = self.policy.recent.unit == "fit" and self.policy.fit_steps == ("shrink-recent",)
+        gives_way = self.policy.recent.unit == "fit" and self.policy.fit_steps == ("shrink-recent",)
+        without = gives_way and not summarized
         sent, fixed, prefix = self.line.sent[call], self.fixed, self.prefix
         passed = self.policy.trigger.passed
 

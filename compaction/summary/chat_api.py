@@ -26,8 +26,8 @@ Api = Literal["openai", "anthropic"]
 
 #: Seconds without a byte after which an answer is given up.
 TIMEOUT = 120.0
-#: Characters of an answer that are read: no summary is this long.
-OUTPUT_LIMIT = 1_000_000
+#: Bytes of an answer that are read, its events included: no summary is this long.
+OUTPUT_LIMIT = 8_000_000
 
 #: What a model may write beside the summary before it is stopped: its own thinking counts too.
 _ROOM = 4
@@ -81,7 +81,10 @@ class ChatApi:
         self._api = api
         self._model = model.strip()
         prefix = api.upper()
-        self._key = key if key is not None else os.environ.get(f"{prefix}_API_KEY", "")
+        given = key if key is not None else os.environ.get(f"{prefix}_API_KEY", "")
+        self._key = given.strip()
+        if not (self._key.isascii() and self._key.isprintable()):
+            raise SummarizerError(f"The key in {prefix}_API_KEY holds what no key does.")
         own = base_url or os.environ.get(f"{prefix}_BASE_URL", "")
         if not self._key and not own:
             raise SummarizerError(
@@ -106,23 +109,41 @@ class ChatApi:
             _conversation(request),
             max(_LEAST_ROOM, request.max_tokens * _ROOM),
         )
+        begun: list[int] = []
         try:
             with httpx2.Client(timeout=self._timeout, transport=self._transport) as client:
-                return self._asked(client, body, request.cancelled)
-        except httpx2.InvalidURL:
-            raise SummarizerError(f"{self.name}: {self._base_url} is no address.") from None
+                return self._asked(client, body, request.cancelled, begun)
+        except SummarizerError as error:
+            raise SummarizerError(self._safe(str(error))) from None
+        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
+            raise SummarizerError(f"{self.name}: {self._where} is no address.") from None
         except httpx2.TimeoutException:
             raise SummarizerError(
                 f"{self.name} did not answer within {self._timeout:g} s."
             ) from None
         except httpx2.HTTPError as error:
-            said = one_line(str(error), 200) or type(error).__name__
-            raise SummarizerError(
-                f"{self.name} cannot be reached at {self._base_url}: {said}."
-            ) from None
+            said = self._safe(one_line(str(error), 200) or type(error).__name__).rstrip(".")
+            how = "broke off" if begun else f"cannot be reached at {self._where}"
+            raise SummarizerError(f"{self.name} {how}: {said}.") from None
+
+    @property
+    def _where(self) -> str:
+        """The address without a name and password in it."""
+        scheme, sign, rest = self._base_url.partition("://")
+        host, slash, path = rest.partition("/")
+        return f"{scheme}{sign}{host.rpartition('@')[2]}{slash}{path}"
+
+    def _safe(self, text: str) -> str:
+        """A text of a server without the key, and without what stands before its address."""
+        text = text.replace(self._key, "…") if self._key else text
+        return text.replace(self._base_url, self._where)
 
     def _asked(
-        self, client: httpx2.Client, body: Mapping[str, Any], cancelled: IsCancelled
+        self,
+        client: httpx2.Client,
+        body: Mapping[str, Any],
+        cancelled: IsCancelled,
+        begun: list[int],
     ) -> str:
         url = self._base_url + self._dialect.path
         headers = {**self._dialect.headers(self._key), "content-type": "application/json"}
@@ -131,58 +152,79 @@ class ChatApi:
             with client.stream(
                 "POST", url, content=orjson.dumps(body), headers=headers
             ) as response:
+                begun.append(response.status_code)
                 if response.status_code < 400:
                     return self._read(response, cancelled)
-                response.read()
                 again = response.status_code in _PASSING and attempt < _ATTEMPTS
                 if not again:
-                    raise SummarizerError(_refused(self.name, response))
+                    data = b"".join(_chunks(response, cancelled, self.name))
+                    raise SummarizerError(_refused(self.name, response.status_code, data))
                 wait = _wait(response, attempt)
             _sleep(wait, cancelled)
         raise AssertionError("unreachable")
 
     def _read(self, response: httpx2.Response, cancelled: IsCancelled) -> str:
-        if "event-stream" not in response.headers.get("content-type", ""):
-            response.read()
-            events: Iterator[Any] = iter([_json(response.text, self.name)])
-        else:
-            events = self._events(response)
+        chunks = _chunks(response, cancelled, self.name)
+        if "event-stream" in response.headers.get("content-type", ""):
+            return self._streamed(chunks)
+        text = b"".join(chunks).decode("utf-8", "replace")
+        piece, ended = self._dialect.said(_json(text, self.name))
+        return self._checked(piece, ended or "stop")
+
+    def _streamed(self, chunks: Iterator[bytes]) -> str:
         pieces: list[str] = []
-        size = 0
         ended = ""
-        for event in events:
-            _heed(cancelled)
-            piece, why = self._dialect.said(event)
+        for data in _data_lines(chunks):
+            if data == "[DONE]":
+                ended = ended or "stop"
+                break
+            piece, why = self._dialect.said(_json(data, self.name))
             pieces.append(piece)
-            size += len(piece)
             ended = why or ended
-            if size > OUTPUT_LIMIT:
-                raise SummarizerError(
-                    f"{self.name} wrote more than {OUTPUT_LIMIT:,} characters and was stopped."
-                )
+        return self._checked("".join(pieces), ended)
+
+    def _checked(self, text: str, ended: str) -> str:
         if ended in _REFUSED:
             raise SummarizerError(f"{self.name} refused to answer ({ended}).")
+        if ended in _CALLED:
+            raise SummarizerError(f"{self.name} called a tool instead of answering ({ended}).")
         if ended in _CUT:
             raise SummarizerError(
                 f"{self.name} was cut off in the middle of its answer ({ended}); raise "
                 "summary.max_tokens, or let fewer messages be summarized."
             )
-        return "".join(pieces)
+        if not ended:
+            raise SummarizerError(f"{self.name} broke off before the end of its answer.")
+        return text
 
-    def _events(self, response: httpx2.Response) -> Iterator[Any]:
-        for line in response.iter_lines():
-            if not line.startswith("data:"):
-                continue
-            data = line.removeprefix("data:").strip()
-            if data == "[DONE]":
-                return
-            if data:
-                yield _json(data, self.name)
+
+def _chunks(response: httpx2.Response, cancelled: IsCancelled, who: str) -> Iterator[bytes]:
+    """What a server sends, as far as an answer can go."""
+    size = 0
+    for chunk in response.iter_bytes():
+        _heed(cancelled)
+        size += len(chunk)
+        if size > OUTPUT_LIMIT:
+            raise SummarizerError(f"{who} sent more than {OUTPUT_LIMIT:,} bytes and was stopped.")
+        yield chunk
+
+
+def _data_lines(chunks: Iterator[bytes]) -> Iterator[str]:
+    """The data of the events of a stream; only line feeds end a line of it."""
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            if line.startswith(b"data:") and (data := line[5:].strip()):
+                yield data.decode("utf-8", "replace")
+    if rest.startswith(b"data:") and (data := rest[5:].strip()):
+        yield data.decode("utf-8", "replace")
 
 
 #: Why an answer ended, where it is none.
 _REFUSED = frozenset({"content_filter", "refusal"})
-_CUT = frozenset({"length", "max_tokens", "model_context_window_exceeded"})
+_CUT = frozenset({"length", "max_tokens", "model_context_window_exceeded", "pause_turn"})
+_CALLED = frozenset({"tool_calls", "function_call", "tool_use"})
 
 
 class _Dialect(Protocol):
@@ -218,13 +260,13 @@ class _OpenAI:
 
     def said(self, event: Any) -> tuple[str, str]:
         _told(event)
-        choices = event.get("choices") if isinstance(event, dict) else None
-        choice = choices[0] if isinstance(choices, list) and choices else {}
-        held = choice.get("delta") or choice.get("message") or {}
-        ended = choice.get("finish_reason") or ""
-        if held.get("refusal"):
+        choices = _member(event, "choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        held = _member(choice, "delta") or _member(choice, "message")
+        ended = _word(_member(choice, "finish_reason"))
+        if _member(held, "refusal"):
             ended = "refusal"
-        return held.get("content") or "", ended
+        return _text_in(_member(held, "content")), ended
 
 
 class _Anthropic:
@@ -246,18 +288,26 @@ class _Anthropic:
 
     def said(self, event: Any) -> tuple[str, str]:
         _told(event)
-        if not isinstance(event, dict):
-            return "", ""
-        delta = event.get("delta")
-        if isinstance(delta, dict):
-            return delta.get("text") or "", delta.get("stop_reason") or ""
-        blocks = event.get("content")
-        texts = [
-            block.get("text") or ""
-            for block in (blocks if isinstance(blocks, list) else [])
-            if isinstance(block, dict) and block.get("type") == "text"
-        ]
-        return "".join(texts), event.get("stop_reason") or ""
+        delta = _member(event, "delta")
+        if delta is not None:
+            return _word(_member(delta, "text")), _word(_member(delta, "stop_reason"))
+        return _text_in(_member(event, "content")), _word(_member(event, "stop_reason"))
+
+
+def _member(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _text_in(content: Any) -> str:
+    """A text, or the texts of a list of blocks."""
+    blocks = content if isinstance(content, list) else []
+    return _word(content) + "".join(
+        _word(_member(block, "text")) for block in blocks if _member(block, "type") == "text"
+    )
 
 
 def _told(event: Any) -> None:
@@ -283,15 +333,15 @@ def _json(text: str, who: str) -> Any:
         raise SummarizerError(f"{who} answered with what is no JSON: {said}") from None
 
 
-def _refused(who: str, response: httpx2.Response) -> str:
+def _refused(who: str, status: int, data: bytes) -> str:
     """What a server said instead of an answer, in one sentence."""
     try:
-        error = orjson.loads(response.content).get("error")
-        said = error.get("message") if isinstance(error, dict) else error
-    except (orjson.JSONDecodeError, AttributeError):
-        said = response.text
-    told = one_line(str(said or ""), 200).rstrip(".")
-    return f"{who} answered {response.status_code}" + (f": {told}." if told else ".")
+        error = _member(orjson.loads(data), "error")
+        said = _member(error, "message") or error
+    except orjson.JSONDecodeError:
+        said = data.decode("utf-8", "replace")
+    told = one_line(said if isinstance(said, str) else "", 200).rstrip(".")
+    return f"{who} answered {status}" + (f": {told}." if told else ".")
 
 
 def _wait(response: httpx2.Response, attempt: int) -> float:

@@ -234,7 +234,7 @@ def _why(
             f"forgets least, {_lost(safest):,},{more or ' costs more'}."
         )
     elif best.lost:
-        yield f"None of the settings weighed forgets less than its {_lost(best):,} points."
+        yield f"Of the settings weighed none forgets less than its {_lost(best):,} points."
     else:
         yield "Nothing that was needed later is gone."
     if best is not cheapest and _lost(cheapest) > _lost(best):
@@ -256,7 +256,8 @@ def _restless(totals: Sequence[Total], usable: Sequence[Total], best: Total) -> 
     aside = len(totals) - len(usable)
     if aside:
         many = "1 setting was" if aside == 1 else f"{aside:,} settings were"
-        yield f"{many} left aside: they do one or the other more often."
+        why = "with more calls at which nothing could be compacted, or compactions at once"
+        yield f"{many} left aside, {why}."
 
 
 def _alike(found: Sweep, totals: Sequence[Total], best: Total) -> Iterator[str]:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from compaction.calls import call_starts, reports_from
 from compaction.messages import Message, Session
+from compaction.policy_passes import PLACEHOLDER
 from compaction.tokens.counts import Calibration, Counts
 
 #: Tokens of a family's own tokenizer for one of o200k_base, by the beginning of the model's name.
@@ -47,6 +48,9 @@ _TUKEY = 2 * 1.4826
 #: A response that read less than this share of what stands before it was not sent that list.
 _PLAUSIBLE = 0.5
 _LEAST = 50
+
+#: Reported tokens for one counted from which on cleared results were still read.
+_SWOLLEN = 3
 
 #: One that read less of the messages than this share was asked something else.
 _SENT = 0.1
@@ -95,8 +99,15 @@ def calibrate(session: Session, counts: Counts) -> Counts | None:
     if not any(0 < cut <= last.start for cut in cuts):
         # Where a list was sent shortened in between, its parts shrink alike: the sum is true.
         tokens[: last.start] = _spread(last.context - overhead, tokens[: last.start])
+    if _was_cleared(messages) and sum(tokens) > _SWOLLEN * sum(counts.tokens):
+        return None
     told = _described(rows, ratio, block, calls, last)
     return replace(counts, tokens=tokens, overhead=overhead, calibration=told)
+
+
+def _was_cleared(messages: Sequence[Message]) -> bool:
+    """Whether results were cleared: what was reported before is of what they held then."""
+    return any(one.results and one.preview == PLACEHOLDER for one in messages)
 
 
 def _calls(session: Session, counts: Counts) -> list[_Call]:

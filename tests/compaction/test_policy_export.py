@@ -154,3 +154,14 @@ def test_a_window_that_is_assumed_and_a_trigger_that_cannot_be_are_told() -> Non
     assert any("under 2,000 tokens" in each for each in small.lost)
     gemini = export_policy(preset("default").replace(budget=5_000_000), "gemini-cli")
     assert any("a trigger of 5,000,000 tokens" in each for each in gemini.lost)
+
+
+def test_clauses_that_a_tool_cannot_count_are_told_and_not_made_up() -> None:
+    policy = Policy(trigger=Trigger(100_000, any=(Clause(turns=30),)))
+    chain = export_policy(policy, "langchain")
+    assert "trigger=('tokens', 100000)" in chain.text
+    assert any(each.startswith("trigger: turns and groups") for each in chain.lost)
+    hands = export_policy(policy, "openhands")
+    assert any(each.startswith("trigger: its other clauses") for each in hands.lost)
+    own = export_policy(preset("claude-code"), "claude-code")
+    assert not any("can only lower" in each for each in own.lost)

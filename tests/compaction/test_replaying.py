@@ -401,3 +401,22 @@ def test_a_first_request_behind_one_nobody_typed_is_the_open_one() -> None:
     line = timeline(session_of(messages), counts_of([10] * 5), find_groups(messages))
     for number, start in enumerate(line.starts):
         assert line.unanswered[number] == find_groups(messages[:start]).unanswered
+
+
+@pytest.mark.parametrize("name", ["fit-window", "letta", "haystack", "cline"])
+def test_a_recent_part_that_gives_way_gives_way_in_a_replay(name: str) -> None:
+    counts = compaction.count(LOGIN, "chars/4")
+    policy = preset(name).replace(budget=counts.total // 4)
+    run = replay(LOGIN, policy, counts=counts)
+    assert run.compactions
+    for each in run.compactions:
+        latest = Walker(run.line).planner.groups.snap_back(each.at - 1)
+        assert each.after <= run.budget or each.cut >= latest
+
+
+def test_a_digest_in_a_replay_is_smaller_than_what_it_replaces() -> None:
+    support = compaction.load(sample_sessions.path("support-chat"))
+    run = replay(support, Policy(budget=1_200, keep_recent=4), summary="digest")
+    assert run.compactions
+    assert all(each.after < each.before for each in run.compactions)
+    assert all(each.summary < each.replaced for each in run.compactions)

@@ -200,6 +200,62 @@ def test_a_key_is_asked_for_before_anything_is_sent(monkeypatch: pytest.MonkeyPa
         summarizer_named("openai: ")
 
 
+@pytest.mark.parametrize(
+    ("response", "says"),
+    [
+        (events({"choices": [{"delta": {"content": "and then the next"}}]}), "broke off"),
+        (openai("I will look that up.", ended="tool_calls"), "called a tool"),
+        (events({"choices": ["a"]}, {"choices": [None]}, {"delta": "text"}), "broke off"),
+        (httpx2.Response(200, json={"choices": [{"finish_reason": "tool_calls"}]}), "a tool"),
+        (httpx2.Response(200, content=b"x" * 9_000_000), "sent more than 8,000,000 bytes"),
+        (httpx2.Response(500, content=b"x" * 9_000_000, headers={"retry-after": "0"}), "sent more"),
+    ],
+    ids=["no end", "tool", "odd", "tool at once", "huge", "huge error"],
+)
+def test_what_is_no_whole_answer_is_none(response: httpx2.Response, says: str) -> None:
+    with pytest.raises(SummarizerError, match=says):
+        model("openai", lambda _: response).summarize(asked())
+
+
+def test_blocks_and_odd_line_breaks_inside_an_answer_are_text() -> None:
+    texts = [{"type": "text", "text": each} for each in ("One. ", "Two.")]
+    blocks = [texts[0], {"type": "image"}, texts[1]]
+    whole = {"choices": [{"message": {"content": blocks}, "finish_reason": "stop"}]}
+    one = model("openai", lambda _: httpx2.Response(200, json=whole))
+    assert one.summarize(asked()) == "One. Two."
+    chunk = {"choices": [{"delta": {"content": "a\u2028b\u0085c"}, "finish_reason": "stop"}]}
+    raw = f"data: {json.dumps(chunk, ensure_ascii=False)}\r\n\r\n".encode()
+    head = {"content-type": "text/event-stream"}
+    other = model("openai", lambda _: httpx2.Response(200, content=raw, headers=head))
+    assert other.summarize(asked()) == "a\u2028b\u0085c"
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        httpx2.Response(401, json={"error": {"message": "Incorrect key: k-secret-1."}}),
+        events({"error": {"message": "bad key Bearer k-secret-1"}}),
+        httpx2.Response(200, text="<k-secret-1>"),
+    ],
+)
+def test_a_key_never_stands_in_an_error(response: httpx2.Response) -> None:
+    where = "http://me:pa55w@here/v1"
+    summarizer = model("openai", lambda _: response, key="k-secret-1\n", base_url=where)
+    with pytest.raises(SummarizerError) as caught:
+        summarizer.summarize(asked())
+    assert "k-secret-1" not in str(caught.value)
+
+    def gone(_: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectError(f"no way to {where} with k-secret-1")
+
+    with pytest.raises(SummarizerError, match="cannot be reached at http://here/v1") as caught:
+        model("openai", gone, key="k-secret-1", base_url=where).summarize(asked())
+    assert "k-secret-1" not in str(caught.value)
+    assert "pa55w" not in str(caught.value)
+    with pytest.raises(SummarizerError, match="holds what no key does"):
+        model("openai", lambda _: response, key="k-secr\u00e9t")
+
+
 # --------------------------------------------------------------------------- a real server
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import compaction
+import sample_sessions
 from compaction.calls import last_report
 from compaction.compacting import compact
 from compaction.messages import (
@@ -24,7 +27,7 @@ from compaction.messages import (
     message,
 )
 from compaction.planning import counts_for, plan
-from compaction.policy import Policy
+from compaction.policy import Policy, preset
 from compaction.tokens import Counts, calibrate, count
 
 
@@ -221,3 +224,41 @@ def test_a_last_response_that_read_something_else_leaves_the_messages_their_toke
     assert made.calibration.reported == 33_000
     assert min(made.tokens) > 0
     assert made.overhead + made.prefix[11] == 33_000
+
+
+def test_where_times_are_known_they_tell_what_was_reported_before_a_summary() -> None:
+    def at(minute: int, one: Message) -> Message:
+        return replace(one, time=f"2026-01-02T03:{minute:02}:00Z")
+
+    made = at(30, message("user", "Context summary: the gate.", summary="claude-code"))
+    kept = [at(10, message("user", "word " * 60)), at(11, said(50_000)), at(12, said(49_700))]
+    assert last_report([made, *kept]) is None
+    later = [at(31, message("user", "Go on.")), at(32, said(50_100))]
+    assert last_report([made, *kept, *later]) == 5
+    # A tool's own summary without a time is believed, as it was made where it stands.
+    plain = replace(made, time="")
+    assert last_report([plain, said(3_000)]) == 1
+
+
+def test_contexts_that_fall_a_little_are_no_compaction() -> None:
+    made = message("user", "Summary of 40 messages.", summary="compaction")
+    kept = [made, said(122_157), said(121_212), said(122_900)]
+    assert last_report(kept) is None
+    assert last_report([*kept, said(30_000), said(30_400)]) == 5
+
+
+@pytest.mark.parametrize("name", ["default", "claude-code", "cline", "pi", "openhands"])
+def test_a_session_that_was_compacted_and_read_again_is_as_small_as_it_was_said(
+    name: str, tmp_path: Path
+) -> None:
+    login = compaction.load(sample_sessions.path("login-refactor"))
+    policy = preset(name).replace(budget=60_000, tokens="calibrated")
+    done = compact(plan(login, policy, counts=counts_for(login, policy)))
+    assert done.made
+    out = tmp_path / "out.jsonl"
+    compaction.save(done, out)
+    again = compaction.load(out)
+    read = counts_for(again, policy)
+    assert read.total < done.tokens_after * 1.1
+    assert read.overhead < 25_000
+    assert not plan(again, policy, counts=read).compacts
