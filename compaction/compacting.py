@@ -297,18 +297,19 @@ def _failed(plan: Plan, why: str) -> Compacted:
             result = _with_summary(plan, text, Placeholder.name, edited=False)
             made = result.summary
             if made is None or made.tokens >= members(plan).tokens:
-                return _kept(plan, why)
+                return left_alone(plan, why)
             note = "A placeholder stands where the summary was to be."
         case "truncate":
             result = _without_summary(plan, why)
             note = f"The {_many(plan)} were dropped without a summary."
         case _:
-            return _kept(plan, why)
+            return left_alone(plan, why)
     finding = Finding("error", "summary-failed", f"{why} {note}")
     return replace(result, failure=why, findings=(finding, *result.findings))
 
 
-def _kept(plan: Plan, why: str) -> Compacted:
+def left_alone(plan: Plan, why: str) -> Compacted:
+    """The result where there is no usable summary and every message stays: `why`."""
     finding = Finding(
         "error",
         "summary-failed",

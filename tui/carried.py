@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: The regions by the numbers they have here.
 _REGIONS: tuple[Region, ...] = ("head", "summarized", "kept", "cleared", "recent")
-_CLEARED = _REGIONS.index("cleared")
+_CLEARED, _RECENT = _REGIONS.index("cleared"), _REGIONS.index("recent")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,6 +106,10 @@ def carried(result: Compacted) -> Carried:
     plan, messages = result.plan, result.session.messages
     tokens = plan.counts.tokens
     regions = bytearray(_REGIONS.index(fate.region) for fate in result.account)
+    if not result.made:
+        # What would have been summarized is where everything else is.
+        head = bytes(plan.head_end)
+        regions = bytearray(head + bytes([_RECENT]) * (plan.n - plan.head_end))
     after: dict[int, int] = {}
     for index, fate in enumerate(result.account):
         if fate.into is None or fate.region == "summarized":

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message as Event
 
-from compaction.errors import CompactionError
+from compaction.errors import CompactionError, SummarizerError
 from compaction.messages import IsCancelled, Progress, Session
 from tui.collecting import lasting
 
@@ -247,7 +247,7 @@ def summarize(
 
     `theirs` is the message with the tool's own summary, to be held against ours.
     """
-    from compaction.compacting import compact, compact_with_text
+    from compaction.compacting import compact, compact_with_text, left_alone
     from compaction.evidence import occurs, survival
     from tui.carried import carried
     from tui.resulting import result_rows
@@ -277,6 +277,12 @@ def summarize(
             became = carried(result)
             if result.made:
                 rows = result_rows(result, became)
+    except SummarizerError as error:
+        # Where the policy wants an error, the screen shows what that leaves: everything.
+        if not stopped():
+            alone = left_alone(plan, str(error))
+            post(Summarized(ticket, plan, alone, became=carried(alone)))
+        return
     except CompactionError as error:
         if not stopped():
             post(Summarized(ticket, plan, None, reason=str(error)))

@@ -354,6 +354,15 @@ async def test_a_file_that_grows_is_followed_without_a_jump(desk: Open, tmp_path
         assert "question 1" in "\n".join(text_of(it.rows))
         await it.press("f", *"role:user", "enter")
         assert it.rows.item_count == 42
+        answer = json.dumps({"role": "assistant", "content": "an answer"})
+        growing.write_text("\n".join([*lines, *lines[:2], answer, lines[2]]) + "\n")
+        for _ in range(200):
+            await it.pilot.pause(0.05)
+            if it.plan.n == 44 and it.rows.item_count == 43:
+                break
+        assert it.rows.item_count == 43
+        await it.press("escape")
+        assert it.rows.item_count == 44
         await it.press("a")
         assert not it.screen.following
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -21,9 +22,13 @@ from tests.tui.widgets.stage import text_of
 from tui.app import Workbench
 from tui.carried import Carried, carried
 from tui.opening import Opening
+from tui.replaying import PastPlan
 from tui.resulting import result_rows
+from tui.screens.export import holds
 from tui.settings import Settings
 from tui.widgets.budget_bar import BudgetBars, figures
+from tui.widgets.minimap import cell_at
+from tui.widgets.slider import Slider
 
 LOGIN = sample_sessions.path("login-refactor")
 SUPPORT = sample_sessions.path("support-chat")
@@ -123,43 +128,125 @@ async def test_a_recent_part_that_had_to_shrink_is_shown_as_it_is_then(alone: No
         assert f"{len(result.plan.summarized)} messages" in "\n".join(text_of(it.rows))
 
 
+def failing(_: object) -> str:
+    return ""
+
+
+@asynccontextmanager
+async def asked(
+    policy: Policy, path: Path = LOGIN, function: Callable[[object], str] = failing
+) -> AsyncIterator[Person]:
+    """The workbench after `s`, with a summarizer that is not free."""
+    summarizer = FromCallable(function, "own")  # type: ignore[arg-type]
+    app = Workbench(
+        Opening(str(path), str(path), policy=policy, summarizer=summarizer), Settings()
+    )
+    async with app.run_test(size=(120, 40)) as pilot:
+        it = Person(app, pilot)
+        await settled(it)
+        await pilot.press("s")
+        await settled(it)
+        yield it
+
+
+def pane(it: Person) -> str:
+    return " ".join("\n".join(text_of(it.screen.query_one("SummaryView TextPane"))).split())
+
+
 @pytest.mark.parametrize("failure", ["keep", "raise"])
 async def test_a_summary_that_fails_replaces_nothing_on_the_screen(
     alone: None, failure: str
 ) -> None:
-    policy = Policy(budget=20_000, failure=failure)  # type: ignore[arg-type]
-    policy = policy.replace(summary=preset("default").summary)
-    failing = FromCallable(lambda _: "", "empty")
-    app = Workbench(
-        Opening(str(LOGIN), str(LOGIN), policy=policy, summarizer=failing), Settings()
-    )
-    async with app.run_test(size=(120, 40)) as pilot:
-        it = Person(app, pilot)
-        await settled(it)
-        await pilot.press("s")
-        await settled(it)
-        if failure == "keep":
-            assert "nothing to do" in bars(it)[1] or "over by" in bars(it)[1]
-            shown = it.screen.query_one(BudgetBars).shown
-            assert shown.total_after == shown.total_before
-            assert it.rows.boundary_line is None
-        text = "\n".join(text_of(it.screen.query_one("SummaryView TextPane")))
-        assert "No summary was made." in text
+    async with asked(Policy(budget=20_000, failure=failure)) as it:  # type: ignore[arg-type]
+        shown = it.screen.query_one(BudgetBars).shown
+        assert shown.total_after == shown.total_before
+        assert "pinned" not in bars(it)[2]
+        assert it.rows.boundary_line is None
+        plan, counts = it.rows.plan, it.screen.counts
+        assert {plan.region(index) for index in range(plan.n)} == {"recent"}
+        assert {cell_at(y, 20, plan, counts).region for y in range(20)} == {"recent"}
+        assert it.screen.query_one("#keep", Slider).note == ""
+        assert "returned nothing" in pane(it)
+        assert "returned nothing" in str(it.screen.query_one("#status").render())
+        errors = [each for each in it.screen.findings() if each.code == "summary-failed"]
+        assert [each.level for each in errors] == ["error"]
+        held = holds(it.screen.result)
+        assert "unchanged: The summarizer own returned nothing" in held
 
 
 async def test_dropped_messages_are_said_to_be_dropped_where_a_summary_failed(alone: None) -> None:
-    policy = Policy(budget=20_000, failure="truncate")
-    failing = FromCallable(lambda _: "", "empty")
+    async with asked(Policy(budget=20_000, failure="truncate")) as it:
+        assert "The old messages were dropped without one." in pane(it)
+        assert it.screen.query_one(BudgetBars).shown.total_after == it.screen.result.tokens_after
+        assert "S dropped 261 " in bars(it)[2]
+        it.rows.select(it.rows.plan.cut)
+        assert "are dropped" in "\n".join(text_of(it.rows))
+
+
+async def test_a_placeholder_in_place_of_a_summary_says_why(alone: None) -> None:
+    async with asked(Policy(budget=20_000, failure="placeholder")) as it:
+        assert "✕" in pane(it)
+        assert "returned nothing" in pane(it)
+        assert "returned nothing" in str(it.screen.query_one("#status").render())
+
+
+async def test_a_summary_that_arrives_leaves_the_past_alone(alone: None) -> None:
+    async with opened(LOGIN, Policy(budget=30_000, keep_recent=20)) as it:
+        await it.pilot.press("6")
+        for _ in range(200):
+            await it.pilot.pause(0.02)
+            if it.screen._run is not None:
+                break
+        await it.pilot.press("home", "j")
+        assert it.screen.in_the_past
+        end = it.rows.item_count
+        it.screen.set_policy(it.plan.policy.replace(budget=33_000), "budget")
+        await settled(it)
+        assert it.screen.in_the_past
+        assert isinstance(it.rows.plan, PastPlan)
+        assert it.rows.item_count <= end + 1
+        await it.pilot.press("escape")
+        assert it.rows.plan is it.screen.shown_plan
+
+
+async def test_a_filter_is_of_what_became_of_the_plan(alone: None) -> None:
+    policy = Policy(budget=1_400, keep_recent=20, fit="shrink-recent")
+    async with opened(SUPPORT, policy) as it:
+        await it.pilot.press("f", *"region:summarized", "enter")
+        for budget in (2_400, 1_300, 2_000):
+            it.screen.set_policy(it.plan.policy.replace(budget=budget), "budget")
+            await settled(it)
+            await it.app.workers.wait_for_complete()
+            await it.pilot.pause()
+            shown = it.screen.shown_plan
+            wanted = [i for i in range(shown.n) if shown.region(i) == "summarized"]
+            assert list(it.screen.rows) == wanted
+
+
+async def test_asking_at_once_after_a_change_asks_once(alone: None) -> None:
+    calls: list[int] = []
+    going = threading.Event()
+
+    def slow(messages: object) -> str:
+        calls.append(1)
+        going.wait(5)
+        return "Short."
+
+    summarizer = FromCallable(slow, "own")
     app = Workbench(
-        Opening(str(LOGIN), str(LOGIN), policy=policy, summarizer=failing), Settings()
+        Opening(str(SUPPORT), str(SUPPORT), policy=Policy(budget=900), summarizer=summarizer),
+        Settings(),
     )
     async with app.run_test(size=(120, 40)) as pilot:
         it = Person(app, pilot)
         await settled(it)
+        it.screen.set_policy(it.plan.policy.replace(keep_recent=16), "keep")
         await pilot.press("s")
+        for _ in range(40):
+            await pilot.pause(0.02)
+        assert it.screen.summarizing
+        assert "The summary is being made" in pane(it)
+        going.set()
         await settled(it)
-        text = " ".join("\n".join(text_of(it.screen.query_one("SummaryView TextPane"))).split())
-        assert "The old messages were dropped without one." in text
-        assert it.screen.query_one(BudgetBars).shown.total_after == it.screen.result.tokens_after
-        it.rows.select(it.rows.plan.cut)
-        assert "are dropped" in "\n".join(text_of(it.rows))
+        assert it.screen.result.summary.text == "Short."
+        assert calls == [1]

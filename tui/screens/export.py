@@ -293,7 +293,8 @@ def holds(result: Compacted) -> str:
     """What the file will hold, in one or two sentences."""
     many = counted(len(result.messages), "message")
     if not result.made:
-        return f"The file will hold all {many}, unchanged: {plain(result.plan.reason, 300)}."
+        why = (result.failure or result.plan.reason).rstrip(".")
+        return f"The file will hold all {many}, unchanged: {plain(why, 300)}."
     made = result.summary
     from tui.carried import carried
 

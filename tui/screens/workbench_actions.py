@@ -74,6 +74,7 @@ class WorkbenchActions(WorkbenchPolicy):
 
     def outcome(self) -> None:
         """Go on with an export that was asked for before there was a result."""
+        super().outcome()
         if self.export_wanted:
             self.call_later(self._go_on_exporting)
 
@@ -195,7 +196,8 @@ class WorkbenchActions(WorkbenchPolicy):
         if index is None or self.plan is None:
             return
         stays = ("head", "recent") if not self.plan.policy.before else ("head",)
-        if self.plan.region(index) in stays and self.plan.compacts:
+        shown = self.shown_plan or self.plan
+        if shown.region(index) in stays and shown.compacts:
             policy = self.history.present.policy
             if index not in policy.head.pins:
                 self.workbench.say(f"#{index} is kept anyway; the pin holds when the cut moves.")

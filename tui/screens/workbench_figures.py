@@ -66,8 +66,8 @@ class WorkbenchFigures(WorkbenchPanes):
             return 0
         return round(amount * 100) if policy.recent.unit == "fraction" else int(amount)
 
-    def show_sliders(self, plan: Plan) -> None:
-        """What is asked, and where what is given is something else."""
+    def show_sliders(self, plan: Plan, *, cut: bool = True) -> None:
+        """What is asked, and where what is given is something else; `cut`: the list was cut."""
         policy = plan.policy
         budget, keep = self.query_one("#budget", Slider), self.query_one("#keep", Slider)
         scale = budget.scale
@@ -78,9 +78,9 @@ class WorkbenchFigures(WorkbenchPanes):
         if value > keep.scale.maximum:
             keep.set_range(0, value, kind="linear")
         keep.value = value
-        keep.note = plan.snap_note
+        keep.note = plan.snap_note if cut else ""
         effective = plan.effective
-        if effective is not None and plan.summarizes:
+        if effective is not None and plan.summarizes and cut:
             whole = effective * 100 if policy.recent.unit == "fraction" else effective
             keep.effective = int(whole)
         else:

@@ -156,6 +156,20 @@ class WorkbenchFinding(WorkbenchLive):
     def settled(self) -> None:
         """What filters leave may be something else under another plan."""
         super().settled()
+        self._narrow_moving()
+
+    def outcome(self) -> None:
+        """What became of a plan may leave something else, too."""
+        super().outcome()
+        self._narrow_moving()
+
+    def loaded(self) -> None:
+        """A list that grew is filtered anew."""
+        super().loaded()
+        if self.filters:
+            self._narrow(self.filters)
+
+    def _narrow_moving(self) -> None:
         if any(clause.key in _MOVING for each in self.filters for clause in each.clauses):
             self._narrow(self.filters)
 

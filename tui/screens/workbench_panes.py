@@ -154,6 +154,7 @@ class WorkbenchPanes(WorkbenchState):
             tokens=made.tokens,
             summarizer=made.summarizer,
             edited=made.edited,
+            reason=result.failure,
             kept=self.kept_values,
             lost=self.lost_values,
         )

@@ -67,6 +67,10 @@ class WorkbenchSummarizing(WorkbenchFigures):
         self.summarizing = False
         self.workers.cancel_group(self, "summary")
         self.summary_reason = "It was stopped; s makes it."
+        made = self.result.summary if self.result is not None else None
+        if made is not None and made.edited and self.history.present.summary_edit is None:
+            # The edit was given up for the summary that is not made now.
+            self._no_result()
         self._show_outcome()
 
     def is_free(self) -> bool:
@@ -111,10 +115,13 @@ class WorkbenchSummarizing(WorkbenchFigures):
             rows.plan, rows.summary_tokens = shown, tokens
             self.query_one(BudgetBars).show(shown, tokens)
             self.query_one(Minimap).show(shown, self.counts)
+            made = self.result is None or self.result.made
             carried_out = self.result.plan if self.result is not None else self.plan
             if carried_out is not None:
-                self.show_sliders(carried_out)
+                self.show_sliders(carried_out, cut=made)
             self.show_verdict(shown)
+            if self.result is not None and self.result.failure:
+                self.say_status(self.result.failure)
             self.show_message(rows.cursor_message)
         self.show_summary()
         self.show_result()

@@ -22,6 +22,9 @@ class WorkbenchSummary(WorkbenchFinding):
             reason = self.plan.reason if self.plan is not None else "no session is open"
             self.workbench.say(f"There is nothing to summarize: {reason}.")
             return
+        if self._debounce is not None:
+            # What it would make by itself is made now.
+            self._debounce.stop()
         before = self.history.present
         if before.summary_edit is not None:
             self.history = self.history.change(Setting(before.policy), "summary made anew")

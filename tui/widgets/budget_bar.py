@@ -253,7 +253,9 @@ def _legend_of(
         messages = plan.messages_in(region)
         if not messages:
             continue
-        if region == "summarized" and plan.policy.summary.middle == "drop":
+        gone = plan.policy.summary.middle == "drop"
+        gone = gone or (not shown.estimated and not after["summarized"])
+        if region == "summarized" and gone:
             word = "dropped"
         look = REGIONS[region]
         segments.append(Segment(look.glyph + look.letter, palette.regions[region]))

@@ -30,7 +30,8 @@ class SummaryShown:
     """What the view shows.
 
     `text` is what a person edits, `content` the message exactly as it is sent (its label and
-    wrapper around the text). `reason` says why there is none, or why it failed. `lost` and
+    wrapper around the text). `reason` says why there is none, or why something else stands in
+    place of the one that was wanted. `lost` and
     `kept` are exact values of the replaced messages; `needed` are the lost ones that a later
     message uses.
     """
@@ -212,6 +213,8 @@ def _ours(shown: SummaryShown) -> list[Passage]:
     if shown.state == "none":
         return [Passage(shown.reason or "Nothing is summarized, so no summary is needed.", "muted")]
     passages = [Passage(shown.content or shown.text)]
+    if shown.reason:
+        passages += [Passage(""), Passage(f"✕ {shown.reason}", "error")]
     total = len(shown.kept) + len(shown.lost)
     if total:
         needed = f", {grouped(len(shown.needed))} needed later" if shown.needed else ""
