@@ -155,6 +155,9 @@ class _Walk:
         stretches: list[Stretch] = []
         # Before the head is complete there is nothing that a policy could do.
         call = bisect_left(line.starts, self.head_end)
+        if (fires := self.fires_from(0)) < call:
+            at, before = line.starts[fires], self.context(fires)
+            declined.append(Declined(fires, call, at, before, "the head is the whole list"))
         begun = 0
         while True:
             call = self.fires_from(call)

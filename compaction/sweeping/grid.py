@@ -148,6 +148,11 @@ class _Walk:
         self.asked: list[tuple[Ints, Ints, Ints, Ints]] = []
         self.waiting = 0
         self.out = {name: np.zeros(count, dtype=np.int64) for name in Swept.__slots__}
+        # Before the head is complete there is nothing that a policy could do.
+        base = grid.fixed - grid.prefix[grid.head_end]
+        side: Literal["left", "right"] = "left" if grid.policy.trigger.when == "reach" else "right"
+        fires = np.searchsorted(grid.sent, self.budgets - base, side=side)
+        self.out["late"] += np.maximum(0, first - fires)
 
     def _settle(self) -> None:
         """Find what the compactions took away that was needed: many at once cost less."""

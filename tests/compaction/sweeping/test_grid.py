@@ -38,7 +38,9 @@ def test_the_grid_comes_to_what_each_setting_comes_to(line: Timeline, data: st.D
     unit = data.draw(st.sampled_from(["messages", "groups", "turns", "tokens"]))
     policy = Policy(
         trigger=Trigger(1_000, data.draw(st.sampled_from(["over", "reach"]))),
-        head=Head(data.draw(st.sampled_from(["system", "none"]))),
+        head=data.draw(
+            st.sampled_from([Head(), Head("none"), Head("first", 3), Head("tokens", tokens=400)])
+        ),
         recent=Recent(unit, 1),
         safety=Safety(data.draw(st.sampled_from(["group", "turn"]))),
         summary=SummaryBlock(max_tokens=data.draw(st.sampled_from([50, 200]))),
