@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import orjson
 
-from compaction.errors import Cancelled, SummarizerError
-from compaction.messages import IsCancelled
+from compaction.errors import SummarizerError
 from compaction.plaintext import one_line
 from compaction.summary.protocol import SummaryRequest
 from compaction.summary.transcript import readable
@@ -112,7 +111,7 @@ class ChatApi:
         begun: list[int] = []
         try:
             with httpx2.Client(timeout=self._timeout, transport=self._transport) as client:
-                return self._asked(client, body, request.cancelled, begun)
+                return self._asked(client, body, request.heed, begun)
         except SummarizerError as error:
             raise SummarizerError(self._safe(str(error))) from None
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
@@ -142,29 +141,29 @@ class ChatApi:
         self,
         client: httpx2.Client,
         body: Mapping[str, Any],
-        cancelled: IsCancelled,
+        heed: Callable[[], None],
         begun: list[int],
     ) -> str:
         url = self._base_url + self._dialect.path
         headers = {**self._dialect.headers(self._key), "content-type": "application/json"}
         for attempt in range(1, _ATTEMPTS + 1):
-            _heed(cancelled)
+            heed()
             with client.stream(
                 "POST", url, content=orjson.dumps(body), headers=headers
             ) as response:
                 begun.append(response.status_code)
                 if response.status_code < 400:
-                    return self._read(response, cancelled)
+                    return self._read(response, heed)
                 again = response.status_code in _PASSING and attempt < _ATTEMPTS
                 if not again:
-                    data = b"".join(_chunks(response, cancelled, self.name))
+                    data = b"".join(_chunks(response, heed, self.name))
                     raise SummarizerError(_refused(self.name, response.status_code, data))
                 wait = _wait(response, attempt)
-            _sleep(wait, cancelled)
+            _sleep(wait, heed)
         raise AssertionError("unreachable")
 
-    def _read(self, response: httpx2.Response, cancelled: IsCancelled) -> str:
-        chunks = _chunks(response, cancelled, self.name)
+    def _read(self, response: httpx2.Response, heed: Callable[[], None]) -> str:
+        chunks = _chunks(response, heed, self.name)
         if "event-stream" in response.headers.get("content-type", ""):
             return self._streamed(chunks)
         text = b"".join(chunks).decode("utf-8", "replace")
@@ -198,11 +197,11 @@ class ChatApi:
         return text
 
 
-def _chunks(response: httpx2.Response, cancelled: IsCancelled, who: str) -> Iterator[bytes]:
+def _chunks(response: httpx2.Response, heed: Callable[[], None], who: str) -> Iterator[bytes]:
     """What a server sends, as far as an answer can go."""
     size = 0
     for chunk in response.iter_bytes():
-        _heed(cancelled)
+        heed()
         size += len(chunk)
         if size > OUTPUT_LIMIT:
             raise SummarizerError(f"{who} sent more than {OUTPUT_LIMIT:,} bytes and was stopped.")
@@ -353,13 +352,8 @@ def _wait(response: httpx2.Response, attempt: int) -> float:
     return min(max(0.0, seconds), _LONGEST_WAIT)
 
 
-def _sleep(seconds: float, cancelled: IsCancelled) -> None:
+def _sleep(seconds: float, heed: Callable[[], None]) -> None:
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
-        _heed(cancelled)
+        heed()
         time.sleep(min(_POLL, left))
-
-
-def _heed(cancelled: IsCancelled) -> None:
-    if cancelled():
-        raise Cancelled("The summary was cancelled.")

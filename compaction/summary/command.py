@@ -9,11 +9,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import IO
 
-from compaction.errors import Cancelled, SummarizerError
-from compaction.messages import IsCancelled
+from compaction.errors import SummarizerError
 from compaction.plaintext import one_line
 from compaction.summary.protocol import SummaryRequest
 from compaction.summary.transcript import readable
@@ -50,7 +49,7 @@ class Command:
         """
         run = _Run(self._line, request)
         try:
-            status = run.wait(self._timeout, request.cancelled)
+            status = run.wait(self._timeout, request.heed)
         finally:
             run.stop()
         return self._answer(run, status)
@@ -129,17 +128,15 @@ class _Run:
                     self.overflowed = True
                     return
 
-    def wait(self, timeout: float, cancelled: IsCancelled) -> int | None:
+    def wait(self, timeout: float, heed: Callable[[], None]) -> int | None:
         """The exit status; None when the time was up or the output too long."""
         deadline = time.monotonic() + timeout
         while True:
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 return self._process.wait(_POLL)
-            except subprocess.TimeoutExpired:
-                if cancelled():
-                    raise Cancelled("The summary was cancelled.") from None
-                if self.overflowed or time.monotonic() >= deadline:
-                    return None
+            heed()
+            if self.overflowed or time.monotonic() >= deadline:
+                return None
 
     def stop(self) -> None:
         """Ends what is left of the command and its children, and closes the pipes."""

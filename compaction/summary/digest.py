@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from compaction.constraints import constraints, sentences
-from compaction.errors import Cancelled, SummarizerError
+from compaction.errors import SummarizerError
 from compaction.evidence import occurs, values
 from compaction.marker import clean
 from compaction.secrets import mask
@@ -46,8 +46,7 @@ class Digest:
         for text in reversed(facts.earlier):
             layout = _merged(_carried(text), layout)
         layout = _deduplicated(layout)
-        if request.cancelled():
-            raise Cancelled("The summary was cancelled.")
+        request.heed()
         named = [entry for entry in layout.entries.get("Values", ()) if _is_exact(entry)]
         fitted = _fitted(layout, limit, request.counter)
         text = fitted.text()

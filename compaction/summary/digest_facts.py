@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, field
 
 from compaction.constraints import Phrases, constraints, demands, sentences
-from compaction.errors import Cancelled
 from compaction.evidence import values, window
 from compaction.messages import Media, Message, Opaque, Text, ToolCall, ToolResult
 from compaction.summary.earlier import earlier_summary, said_beside
@@ -111,8 +110,8 @@ def read_messages(request: SummaryRequest) -> Facts:
     facts = Facts(messages=len(request.messages))
     known = {flat(text) for text in request.previous}
     for at, message in enumerate(request.messages):
-        if at % 256 == 0 and request.cancelled():
-            raise Cancelled("The summary was cancelled.")
+        if at % 256 == 0:
+            request.heed()
         earlier = earlier_summary(message, request.labels)
         if earlier is not None:
             if earlier.strip():

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from compaction.errors import SummarizerError
+from compaction.errors import Cancelled, SummarizerError
 from compaction.marker import clean
 from compaction.messages import IsCancelled, Message
 
@@ -47,6 +47,11 @@ class SummaryRequest:
     follows: Message | None = None
     labels: tuple[str, ...] = ()
     cancelled: IsCancelled = field(default=_never)
+
+    def heed(self) -> None:
+        """Raise Cancelled when nobody waits for the summary any more."""
+        if self.cancelled():
+            raise Cancelled("The summary was cancelled.")
 
 
 class Summarizer(Protocol):
