@@ -16,7 +16,7 @@ from compaction.messages import IsCancelled, Session
 from compaction.policy import Policy
 from compaction.sweeping import Row, swept_line
 from compaction.sweeping.settings import Setting
-from tui.replaying import Past, make_past, with_needs
+from tui.replaying import Past, past_of, with_needs
 
 if TYPE_CHECKING:
     from compaction.findings import Finding
@@ -80,11 +80,9 @@ def compare(
 ) -> None:
     """Compare `policies`, all by the counts that the screen shows."""
     try:
-        past = ground.past
-        if past is None or past.shown is not ground.session or past.counts is not ground.counts:
-            past = make_past(
-                ground.session, ground.counts, ground.groups, ground.policy, None, stopped
-            )
+        past = past_of(
+            ground.past, ground.session, ground.counts, ground.groups, ground.policy, stopped
+        )
         if past.needs is None:
             past = with_needs(past, stopped)
         made = compared(ground, past, policies, stopped)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import ClassVar
 
 from textual import work
@@ -16,11 +15,12 @@ from textual.screen import Screen
 from textual.widgets import Static
 from textual.worker import get_current_worker
 
-from compaction.errors import CompactionError, PolicyError
+from compaction.errors import PolicyError
 from compaction.plaintext import one_line
 from compaction.policy import Policy, preset, presets
 from tui import comparing
 from tui.comparing import Compared, Ground
+from tui.policy_files import policy_in, wrong_with
 from tui.screens.ask import Ask
 from tui.screens.choose import Choice, Choose
 from tui.state import switched
@@ -181,25 +181,10 @@ class Compare(Screen[Policy | None]):
             self._others.append(preset(chosen))
             self._renew()
             return
-        path = await self.app.push_screen_wait(Ask("Compare with a policy", check=_readable))
+        path = await self.app.push_screen_wait(Ask("Compare with a policy", check=wrong_with))
         if path:
-            self._others.append(_read(path))
+            self._others.append(policy_in(path))
             self._renew()
-
-
-def _read(path: str) -> Policy:
-    return Policy.from_yaml(Path(path).expanduser())
-
-
-def _readable(path: str) -> str:
-    """What is wrong with a file of a policy, "" for nothing."""
-    if not path.strip():
-        return "Type the path of a YAML file, or leave with esc."
-    try:
-        _read(path)
-    except CompactionError as error:
-        return str(error)
-    return ""
 
 
 def facts_of(column: Compared) -> list[Fact]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
@@ -14,9 +13,10 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Static, TextArea
 
-from compaction.errors import CompactionError, PolicyError
+from compaction.errors import PolicyError
 from compaction.plaintext import one_line
 from compaction.policy import Policy
+from tui.policy_files import policy_in, wrong_with
 from tui.screens.ask import Ask
 from tui.state import switched
 from tui.widgets.budget_bar import BudgetBars
@@ -187,24 +187,9 @@ class PolicyEditor(Screen[None]):
     @work
     async def action_load(self) -> None:
         """Take the policy of a file; the pins of the session stay."""
-        path = await self.app.push_screen_wait(Ask("Load a policy", check=_wrong))
+        path = await self.app.push_screen_wait(Ask("Load a policy", check=wrong_with))
         if path:
-            policy = switched(self.policy, _read_file(path))
+            policy = switched(self.policy, policy_in(path))
             self._below.set_policy(policy, f"policy {policy.name}")
             self._note("")
             self._show(write=True)
-
-
-def _read_file(path: str) -> Policy:
-    return Policy.from_yaml(Path(path).expanduser())
-
-
-def _wrong(path: str) -> str:
-    """What is wrong with a file of a policy, "" for nothing."""
-    if not path.strip():
-        return "Type the path of a YAML file, or leave with esc."
-    try:
-        _read_file(path)
-    except CompactionError as error:
-        return str(error)
-    return ""
