@@ -16,6 +16,15 @@ from compaction.policy_passes import ClearToolResults, name_of
 from compaction.policy_trigger import Clause
 
 _PYDANTIC = "Python, pydantic-ai 1"
+_PYDANTIC_IMPORTS = """\
+from pydantic_ai import Agent
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ToolReturnPart,
+)
+"""
 _QUARTER = "counting tokens: the size is a quarter of the characters of the messages"
 
 #: The window of a policy that names none, where a tool wants a part of one.
@@ -111,8 +120,7 @@ def _langchain(policy: Policy) -> ToolSetting:
             f"            exclude_tools={list(each.exclude)!r}, placeholder={each.placeholder!r},\n"
             "        )])"
         )
-        if each.protect_tokens or each.messages or each.turns or each.larger_than or each.at_least:
-            lost.append("what clear_tool_results spares beside keep and exclude, and its at_least")
+        lost += _spared(each)
     if policy.summary.middle == "summarize":
         keep, note = _langchain_keep(policy)
         lost += note
@@ -127,7 +135,7 @@ def _langchain(policy: Policy) -> ToolSetting:
             f"            keep={keep},\n"
             "        )"
         )
-    if middleware and clears and (policy.trigger.any or policy.trigger.all):
+    if middleware and clears and _clauses(policy):
         lost.append("trigger: its clauses; the edit goes by tokens alone")
     named = ", ".join(sorted(set(imports)))
     inside = "".join(f"        {each},\n" for each in middleware)
@@ -138,6 +146,13 @@ def _langchain(policy: Policy) -> ToolSetting:
         f"    middleware=[\n{inside}    ],\n)"
     )
     return ToolSetting("langchain", "Python, langchain 1.5", text, tuple(lost))
+
+
+def _spared(each: ClearToolResults) -> list[str]:
+    """That a tool does not know what a pass spares beside its newest results and some tools."""
+    if each.protect_tokens or each.messages or each.turns or each.larger_than or each.at_least:
+        return ["what clear_tool_results spares beside keep and exclude, and its at_least"]
+    return []
 
 
 def _clauses(policy: Policy) -> tuple[Clause, ...]:
@@ -228,7 +243,7 @@ def _pydantic_ai(policy: Policy) -> ToolSetting:
     if unit == "messages" and not amount:
         lost.append("recent: 0 messages; the newest one is what is answered and stays")
     lost.append(_QUARTER)
-    text = f'''{_imports("ModelRequest", "ToolReturnPart")}
+    text = f'''{_PYDANTIC_IMPORTS}
 
 def compacted(messages: list[ModelMessage]) -> list[ModelMessage]:
     """Over the budget only the first request and the newest messages are sent."""
@@ -263,12 +278,13 @@ def _pydantic_ai_clearing(policy: Policy) -> ToolSetting:
             "pydantic-ai; only clear_tool_results can be said there."
         )
     each = passes[0]
-    if each.protect_tokens or each.messages or each.turns or each.larger_than or each.at_least:
-        lost.append("what clear_tool_results spares beside keep and exclude, and its at_least")
+    lost += _spared(each)
     if each.inputs:
         lost.append("inputs: the arguments of the calls stay")
     lost.append(_QUARTER)
-    text = f'''{_imports("ModelRequest", "ToolReturnPart")}
+    text = f'''from dataclasses import replace
+
+{_PYDANTIC_IMPORTS}
 
 def cleared(messages: list[ModelMessage]) -> list[ModelMessage]:
     """Over the budget all tool results but the newest {each.keep} are sent as a placeholder."""
@@ -290,16 +306,8 @@ def cleared(messages: list[ModelMessage]) -> list[ModelMessage]:
     return out
 
 
-agent = Agent("openai:gpt-5", history_processors=[cleared])'''.replace(
-        "from pydantic_ai import", "from dataclasses import replace\n\nfrom pydantic_ai import", 1
-    )
+agent = Agent("openai:gpt-5", history_processors=[cleared])'''
     return ToolSetting("pydantic-ai", _PYDANTIC, text, tuple(lost))
-
-
-def _imports(*names: str) -> str:
-    every = ("ModelMessage", "ModelMessagesTypeAdapter", *names)
-    named = "".join(f"    {name},\n" for name in every)
-    return f"from pydantic_ai import Agent\nfrom pydantic_ai.messages import (\n{named})\n"
 
 
 def _openhands(policy: Policy) -> ToolSetting:

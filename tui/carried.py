@@ -105,11 +105,11 @@ def carried(result: Compacted) -> Carried:
     """What became of the plan of a result. Takes time in proportion to the session."""
     plan, messages = result.plan, result.session.messages
     tokens = plan.counts.tokens
-    regions = bytearray(_REGIONS.index(fate.region) for fate in result.account)
-    if not result.made:
+    if result.made:
+        regions = bytearray(_REGIONS.index(fate.region) for fate in result.account)
+    else:
         # What would have been summarized is where everything else is.
-        head = bytes(plan.head_end)
-        regions = bytearray(head + bytes([_RECENT]) * (plan.n - plan.head_end))
+        regions = bytearray(bytes(plan.head_end) + bytes([_RECENT]) * (plan.n - plan.head_end))
     after: dict[int, int] = {}
     for index, fate in enumerate(result.account):
         if fate.into is None or fate.region == "summarized":

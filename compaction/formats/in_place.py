@@ -37,6 +37,9 @@ _CONTENTS = ("content", "output", "result")
 #: Shorter texts stand for many things: they are replaced only where they occur once.
 _TELLING = 16
 
+#: Where a change begins and ends in a text, and what is to stand there.
+_Edit = tuple[int, int, bytes]
+
 
 @runtime_checkable
 class Rereadable(Protocol):
@@ -250,17 +253,17 @@ def _replaced(
 
     With `copies` a result is replaced everywhere it stands, else only beside the id of its call.
     """
+    sought = _sought(changes)
     try:
         texts = [raw.decode("utf-8") for raw in raws]
         keys: set[str] = set()
         for text in texts:
-            _leads(exact.loads(text), _sought(changes), keys)
+            _leads(exact.loads(text), sought, keys)
         nodes = [scan(text, keys, leaves=True) for text in texts]
     except (UnicodeDecodeError, exact.ExactError, RecursionError):
         return None
     edits = [list(_members_gone(node, without)) for node in nodes]
     styles = [style_of(raw) for raw in raws]
-    sought = _sought(changes)
     atlases = [_Atlas(node, sought) for node in nodes]
     for change in changes:
         found = [list(_results(*pair, change)) for pair in zip(atlases, styles, strict=True)]
@@ -350,7 +353,7 @@ def _leads(value: object, sought: _Sought, keys: set[str]) -> bool:
     return found
 
 
-def _members_gone(node: Node, without: Collection[str]) -> Iterator[tuple[int, int, bytes]]:
+def _members_gone(node: Node, without: Collection[str]) -> Iterator[_Edit]:
     members = node.members or ()
     for number, member in enumerate(members):
         if member.key not in without:
@@ -360,9 +363,6 @@ def _members_gone(node: Node, without: Collection[str]) -> Iterator[tuple[int, i
         else:
             following = members[1].start if len(members) > 1 else member.node.end
             yield member.start, following, b""
-
-
-_Edit = tuple[int, int, bytes]
 
 
 def _results(atlas: _Atlas, style: exact.Style, change: _Change) -> Iterator[_Edit]:
@@ -436,7 +436,7 @@ def _meant(text: str) -> object:
         return None
 
 
-def _applied(text: str, edits: Sequence[tuple[int, int, bytes]]) -> bytes:
+def _applied(text: str, edits: Sequence[_Edit]) -> bytes:
     out: list[bytes] = []
     position = 0
     for start, end, new in sorted(edits):

@@ -291,13 +291,13 @@ def suggested_path(result: Compacted, name: str, folder: Path | None = None) -> 
 
 def holds(result: Compacted) -> str:
     """What the file will hold, in one or two sentences."""
+    from tui.carried import carried
+
     many = counted(len(result.messages), "message")
     if not result.made:
         why = (result.failure or result.plan.reason).rstrip(".")
         return f"The file will hold all {many}, unchanged: {plain(why, 300)}."
     made = result.summary
-    from tui.carried import carried
-
     became = carried(result)
     many_in = became.messages_in
     parts = [counted(many_in("head"), "head message")] if many_in("head") else []
