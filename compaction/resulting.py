@@ -205,17 +205,15 @@ def _of_budget(plan: Plan, tokens: int, summary_tokens: int) -> Finding:
     counts = plan.counts.tokens
     staying = [*plan.head, *plan.kept, *plan.cleared, *plan.recent]
     biggest = max(staying, key=lambda index: counts[index], default=None)
-    parts = [
-        f"head {plan.tokens_head:,}",
-        f"summary {summary_tokens:,}",
-        f"recent {plan.tokens_recent:,}",
-    ]
-    if plan.tokens_kept:
-        parts.insert(2, f"pinned {plan.tokens_kept:,}")
-    if plan.tokens_cleared:
-        parts.append(f"cleared in place {plan.tokens_cleared:,}")
-    if plan.overhead:
-        parts.append(f"tools and overhead {plan.overhead:,}")
+    named = (
+        ("head", plan.tokens_head),
+        ("summary", summary_tokens),
+        ("pinned", plan.tokens_kept),
+        ("recent", plan.tokens_recent),
+        ("cleared in place", plan.tokens_cleared),
+        ("tools and overhead", plan.overhead),
+    )
+    parts = [f"{name} {size:,}" for name, size in named if size]
     text = (
         f"The result has {tokens:,} tokens, {max(0, tokens - plan.budget):,} over the budget of "
         f"{plan.budget:,}: {', '.join(parts)}."

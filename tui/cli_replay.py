@@ -71,7 +71,8 @@ def prices_from(price_file: str | None, price_model: str | None, model: str) -> 
     metavar="expected|digest|recorded|TOKENS",
     default="digest",
     show_default=True,
-    help="The size of summaries: as the policy lets expect, as the digest makes them, or a number.",
+    help="The size of summaries: as the policy lets expect, as the digest makes them, as the tool "
+    "that recorded the session made its own, or a number.",
 )
 @prices_options
 @json_option

@@ -283,6 +283,16 @@ def test_a_result_still_over_budget_says_the_numbers() -> None:
     assert "budget of 1,000" in finding.text
 
 
+def test_what_is_over_the_budget_names_only_parts_that_are_there() -> None:
+    entries = [message("user", FILLER * 20), message("assistant", FILLER * 200)]
+    policy = Policy(budget=1000, keep_recent=1, head=Head("none"))
+    result = compact(plan(session(entries), policy), says("Docks."))
+    assert result.summary is not None
+    finding = next(finding for finding in result.findings if finding.code == "over-budget-after")
+    recent = result.plan.tokens_recent
+    assert f": summary {result.summary.tokens:,}, recent {recent:,}. " in finding.text
+
+
 def test_reject_keeps_everything_when_the_result_is_over() -> None:
     entries = list(depot().messages)
     entries[-1] = message("assistant", FILLER * 200)
